@@ -1,0 +1,52 @@
+//! What the host hands to a GEMM kernel.
+
+use crate::schedule::RasterParams;
+
+/// A matrix operand on the device: where it starts, and its leading dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct MatrixOperand {
+    /// Device address of entry (0, 0).
+    pub address: u64,
+    /// Elements between neighbours in the dimension that is not contiguous.
+    pub leading_dimension: i64,
+}
+
+/// Extents of a GEMM: A is m × k, B is k × n, C and D are m × n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct GemmShape {
+    /// Rows of A, C and D.
+    pub m: u32,
+    /// Columns of B, C and D.
+    pub n: u32,
+    /// Columns of A and rows of B.
+    pub k: u32,
+}
+
+/// The parameter block of a GEMM kernel, by value. `Op` is the parameter block of its output op
+/// ([`OutputOp::Params`](crate::epilogue::OutputOp::Params)).
+///
+/// C and D are row-major. A column-major D is the row-major Dᵀ = Bᵀ·Aᵀ: the host exchanges the
+/// operands and the orders, and the kernel is the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct GemmParams<Op> {
+    /// A.
+    pub a: MatrixOperand,
+    /// B.
+    pub b: MatrixOperand,
+    /// C; not read when the output op needs no source.
+    pub c: MatrixOperand,
+    /// D.
+    pub d: MatrixOperand,
+    /// Extents.
+    pub shape: GemmShape,
+    /// Which block computes which tile.
+    pub raster: RasterParams,
+    /// Elements of C and D that one access may move: 1, or a full 128-bit vector when both
+    /// pointers, both leading dimensions and n allow it.
+    pub output_alignment: u32,
+    /// Scalars and operands of the output op.
+    pub op: Op,
+}
