@@ -1,0 +1,1 @@
+//! The whole route, on the fixture crates.

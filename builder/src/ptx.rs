@@ -1,0 +1,110 @@
+//! What is done to PTX, and read out of it, as text.
+
+use crate::SourceLine;
+use std::collections::HashMap;
+
+/// Aligns tensor maps: a 128-byte parameter that is aligned to 16 becomes aligned to 64.
+///
+/// TMA wants its descriptor on a 64-byte boundary and rustc cannot pass a by-value parameter aligned beyond 16.
+pub(crate) fn align_tensor_maps(ptx: &str) -> String {
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        let parameter = line.trim_start().starts_with(".param .align 16 .b8 ")
+            && line.trim_end().trim_end_matches(',').ends_with("[128]");
+        if parameter {
+            out.push_str(&line.replacen(".align 16", ".align 64", 1));
+        } else {
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Maps lines of PTX to lines of Rust through its `.file` and `.loc` directives.
+pub(crate) struct Lines<'a> {
+    ptx: Vec<&'a str>,
+    files: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(ptx: &'a str) -> Self {
+        let ptx: Vec<&str> = ptx.lines().collect();
+        let files = ptx
+            .iter()
+            .filter_map(|line| {
+                let (number, name) = line.trim().strip_prefix(".file")?.trim().split_once(char::is_whitespace)?;
+                Some((number, name.trim().split('"').nth(1)?))
+            })
+            .collect();
+        Lines { ptx, files }
+    }
+
+    /// The lines of PTX with their index.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &'a str)> {
+        self.ptx.iter().copied().enumerate()
+    }
+
+    /// The Rust lines of the instruction at `index`: its own, then those of the calls that it was inlined through.
+    pub(crate) fn source(&self, index: usize) -> Vec<SourceLine> {
+        let mut found = Vec::new();
+        for line in self.ptx[..=index].iter().rev() {
+            let line = line.trim();
+            if let Some(directive) = line.strip_prefix(".loc") {
+                found.extend(self.directive(directive));
+                break;
+            }
+            // Another function's lines are not this one's.
+            if line.starts_with(".func") || line.contains(".entry") {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The first Rust line of the entry point.
+    pub(crate) fn entry(&self) -> Vec<SourceLine> {
+        let entry = self.ptx.iter().position(|line| line.contains(".entry")).unwrap_or(0);
+        let first = self.ptx[entry..].iter().position(|line| line.trim_start().starts_with(".loc"));
+        first.map(|offset| self.source(entry + offset)).unwrap_or_default()
+    }
+
+    /// `1 41 5` or `2 10 3, function_name L, inlined_at 1 41 5`
+    fn directive(&self, text: &str) -> Vec<SourceLine> {
+        let place = |text: &str| {
+            let mut words = text.split_whitespace();
+            let file = self.files.get(words.next()?)?;
+            Some(SourceLine { file: (*file).to_owned(), line: words.next()?.parse().ok()? })
+        };
+        let own = text.split(',').next().and_then(place);
+        let caller = text.split("inlined_at").nth(1).and_then(place);
+        own.into_iter().chain(caller).filter(|found| found.line > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tensor_maps_are_aligned_anew() {
+        let ptx = "\t.param .align 16 .b8 k_param_0[128],\n\t.param .align 16 .b8 k_param_1[64],\n\
+                   \t.param .align 4 .b8 k_param_2[128],\n\t.param .align 16 .b8 k_param_3[128]\n\
+                   .global .align 16 .b8 table[128];\n";
+        let aligned = align_tensor_maps(ptx);
+        assert_eq!(aligned.matches(".align 64").count(), 2);
+        assert!(aligned.contains(".align 64 .b8 k_param_0[128],") && aligned.contains(".align 64 .b8 k_param_3[128]"));
+        assert_eq!(align_tensor_maps(&aligned), aligned);
+    }
+
+    #[test]
+    fn an_instruction_has_its_line_and_its_callers() {
+        let ptx = "\t.file 1 \"/x/core\" \"mem.rs\"\n\t.file 2 \"src/lib.rs\"\n.visible .entry k(\n)\n{\n\
+                   \t.loc 2 7 1\n\tmov.u32 %r1, 0;\n\t.loc 1 30 5, function_name $L1, inlined_at 2 9 2\n\tst.local.u32 [%r1], 0;\n}";
+        let lines = Lines::new(ptx);
+        let line = |file: &str, line| SourceLine { file: file.into(), line };
+        assert_eq!(lines.source(8), [line("/x/core", 30), line("src/lib.rs", 9)]);
+        assert_eq!(lines.source(6), [line("src/lib.rs", 7)]);
+        assert_eq!(lines.entry(), [line("src/lib.rs", 7)]);
+    }
+}
