@@ -1,7 +1,7 @@
 //! The builder: its options, and the order of the steps.
 
 use crate::{
-    Arch, Artifacts, Description, Error, Lint, Manifest, Progress, Toolchain,
+    Arch, Artifacts, Description, Error, KernelArtifact, Lint, Manifest, Progress, Toolchain,
     cargo::{self, Request},
     description::{SYMBOL_PREFIX, words_of_definition},
     error::At,
@@ -12,7 +12,7 @@ use crate::{
 };
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, File},
     path::{Path, PathBuf},
     sync::{
         Mutex,
@@ -143,6 +143,7 @@ impl PtxBuilder {
         let out_dir = out_dir.unwrap_or_else(|| self.crate_dir.join("target/falchion"));
         let out_dir = absolute_folder(&out_dir)?;
         let target_dir = absolute_folder(&self.target_dir.clone().unwrap_or_else(|| out_dir.join("target")))?;
+        let _lock = lock(&target_dir)?;
         let libraries = cargo::build(
             &toolchain,
             &Request {
@@ -159,28 +160,20 @@ impl PtxBuilder {
         let module = Module::parse(&linked);
         let kernels = self.kernels(&module)?;
         self.listener.tell(Progress::Linked { kernels: kernels.len() });
-        // An unreadable manifest is no reason to fail: it will be replaced, and until then nothing is reused.
-        let earlier = Manifest::read(&out_dir).map(|manifest| manifest.kernels).unwrap_or_default();
         let job = Job {
             toolchain: &toolchain,
             tools: &tools,
-            out_dir: &out_dir,
             work: &work,
             cubins: &self.cubins,
             allowed: &self.allowed,
             convergent: self.convergent,
-            earlier: &earlier,
         };
-        let compiled = self.compile_all(&kernels, &job)?;
-        let manifest =
-            Manifest { toolchain: tools.clone(), kernels: compiled.into_iter().map(|done| done.artifact).collect() };
-        let kept: BTreeSet<&Path> = manifest.kernels.iter().flat_map(|kernel| kernel.files()).collect();
-        for stale in earlier.iter().flat_map(|kernel| kernel.files()).filter(|file| !kept.contains(file)) {
-            let stale = out_dir.join(stale);
-            if stale.exists() {
-                fs::remove_file(&stale).at("remove", &stale)?;
-            }
+        let kernels = self.compile_all(&kernels, &job)?;
+        let manifest = Manifest { toolchain: tools.clone(), kernels };
+        for kernel in &manifest.kernels {
+            kernel.publish(&work, &out_dir)?;
         }
+        remove_stale(&out_dir, &manifest)?;
         manifest.write(&out_dir)?;
         Ok(manifest.into_artifacts(&out_dir))
     }
@@ -207,7 +200,7 @@ impl PtxBuilder {
         if kernels.is_empty() { Err(Error::NoKernels(self.crate_dir.clone())) } else { Ok(kernels) }
     }
 
-    fn compile_all(&self, kernels: &[Kernel<'_>], job: &Job<'_>) -> Result<Vec<Compiled>, Error> {
+    fn compile_all(&self, kernels: &[Kernel<'_>], job: &Job<'_>) -> Result<Vec<KernelArtifact>, Error> {
         let workers = thread::available_parallelism().map_or(1, usize::from).min(kernels.len());
         let (next, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results: Vec<Mutex<Option<Result<Compiled, Error>>>> = kernels.iter().map(|_| Mutex::new(None)).collect();
@@ -240,13 +233,34 @@ impl PtxBuilder {
         let (mut compiled, mut refused) = (Vec::new(), Vec::new());
         for result in results.into_iter().filter_map(|slot| slot.into_inner().ok().flatten()) {
             match result {
-                Ok(done) => compiled.push(done),
+                Ok(done) => compiled.push(done.artifact),
                 Err(Error::Lint(findings)) => refused.extend(findings),
                 Err(other) => return Err(other),
             }
         }
         if refused.is_empty() { Ok(compiled) } else { Err(Error::Lint(refused)) }
     }
+}
+
+/// Removes the files that the last build published and this one does not. A manifest that cannot be read names none.
+fn remove_stale(out_dir: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let kept: BTreeSet<&Path> = manifest.kernels.iter().flat_map(KernelArtifact::files).collect();
+    let earlier = Manifest::read(out_dir).map(|earlier| earlier.kernels).unwrap_or_default();
+    for stale in earlier.iter().flat_map(KernelArtifact::files).filter(|file| !kept.contains(file)) {
+        let stale = out_dir.join(stale);
+        if stale.exists() {
+            fs::remove_file(&stale).at("remove", &stale)?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps other builds out of a target folder until the file is dropped: cargo's own lock ends before the libraries are read.
+fn lock(target_dir: &Path) -> Result<File, Error> {
+    let path = target_dir.join("falchion.lock");
+    let file = File::create(&path).at("create", &path)?;
+    file.lock().at("lock", &path)?;
+    Ok(file)
 }
 
 fn absolute_folder(path: &Path) -> Result<PathBuf, Error> {

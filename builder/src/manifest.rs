@@ -60,6 +60,28 @@ impl KernelArtifact {
         self
     }
 
+    /// Writes what is known of the kernel beside its files in a work folder, for the next build.
+    pub(crate) fn record(&self, work: &Path) -> Result<(), Error> {
+        write_json(&work.join(format!("{}.json", self.name)), self)
+    }
+
+    /// What an earlier build recorded of a kernel. A record that cannot be read is none: the kernel is compiled again.
+    pub(crate) fn recorded(work: &Path, name: &str) -> Option<Self> {
+        serde_json::from_str(&fs::read_to_string(work.join(format!("{name}.json"))).ok()?).ok()
+    }
+
+    /// Copies the kernel's files from the work folder, except those that are there already: cargo goes by modification times.
+    pub(crate) fn publish(&self, work: &Path, out_dir: &Path) -> Result<(), Error> {
+        for file in self.files() {
+            let (from, to) = (work.join(file), out_dir.join(file));
+            let bytes = fs::read(&from).at("read", &from)?;
+            if !fs::read(&to).is_ok_and(|present| present == bytes) {
+                fs::write(&to, bytes).at("write", &to)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.ptx.as_path()).chain(self.cubins.iter().map(|cubin| cubin.path.as_path()))
     }
@@ -95,11 +117,7 @@ impl Manifest {
     /// [`Error::Io`] where the folder cannot be written.
     pub fn write(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
         let path = folder.as_ref().join(Self::FILE_NAME);
-        let text =
-            serde_json::to_string_pretty(self).map_err(|source| Error::Manifest { path: path.clone(), source })?;
-        let whole = path.with_extension("json.new");
-        fs::write(&whole, text + "\n").at("write", &whole)?;
-        fs::rename(&whole, &path).at("write", &path)
+        write_json(&path, self)
     }
 
     /// The kernels with the paths of their files under `folder`.
@@ -121,6 +139,15 @@ pub struct Artifacts {
     pub toolchain: String,
     /// The kernels, in alphabetical order.
     pub kernels: Vec<KernelArtifact>,
+}
+
+/// Writes a file whole or not at all.
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|source| Error::Manifest { path: path.to_owned(), source })?;
+    let whole = path.with_extension("json.new");
+    fs::write(&whole, text + "\n").at("write", &whole)?;
+    fs::rename(&whole, path).at("write", path)
 }
 
 #[cfg(test)]

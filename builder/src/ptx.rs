@@ -46,6 +46,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The Rust lines of the instruction at `index`: its own, then those of the calls that it was inlined through.
+    /// Files are named in full where a directive names them, and as rustc was given them where only a comment does.
     pub(crate) fn source(&self, index: usize) -> Vec<SourceLine> {
         let mut found = Vec::new();
         for line in self.ptx[..=index].iter().rev() {
@@ -69,16 +70,19 @@ impl<'a> Lines<'a> {
         first.map(|offset| self.source(entry + offset)).unwrap_or_default()
     }
 
-    /// `1 41 5` or `2 10 3, function_name L, inlined_at 1 41 5`
+    /// `1 41 5 // src/lib.rs:41:5 @[ src/a.rs:9:1 @[ src/b.rs:3:7 ] ]`: LLVM writes the calls into a comment.
     fn directive(&self, text: &str) -> Vec<SourceLine> {
-        let place = |text: &str| {
-            let mut words = text.split_whitespace();
-            let file = self.files.get(words.next()?)?;
-            Some(SourceLine { file: (*file).to_owned(), line: words.next()?.parse().ok()? })
-        };
-        let own = text.split(',').next().and_then(place);
-        let caller = text.split("inlined_at").nth(1).and_then(place);
-        own.into_iter().chain(caller).filter(|found| found.line > 0).collect()
+        let mut words = text.split_whitespace();
+        let own = words.next().and_then(|file| self.files.get(file)).and_then(|file| {
+            let line = words.next()?.parse().ok()?;
+            Some(SourceLine { file: (*file).to_owned(), line })
+        });
+        let callers = text.split("@[ ").skip(1).filter_map(|place| {
+            let mut parts = place.trim_end_matches([' ', ']']).rsplitn(3, ':');
+            let line = parts.nth(1)?.parse().ok()?;
+            Some(SourceLine { file: parts.next()?.to_owned(), line })
+        });
+        own.into_iter().chain(callers).filter(|found| found.line > 0).collect()
     }
 }
 
@@ -99,12 +103,14 @@ mod tests {
 
     #[test]
     fn an_instruction_has_its_line_and_its_callers() {
-        let ptx = "\t.file 1 \"/x/core\" \"mem.rs\"\n\t.file 2 \"src/lib.rs\"\n.visible .entry k(\n)\n{\n\
-                   \t.loc 2 7 1\n\tmov.u32 %r1, 0;\n\t.loc 1 30 5, function_name $L1, inlined_at 2 9 2\n\tst.local.u32 [%r1], 0;\n}";
+        let ptx = "\t.loc 2 7 1\n.visible .entry k(\n)\n{\n\t.loc 2 7 1\n\tmov.u32 %r1, 0;\n\
+                   \t.loc\t1 30 5 // core/mem.rs:30:5 @[ src/deep er.rs:4:1 @[ src/lib.rs:9:2 ] ]\n\tst.local.u32 [%r1], 0;\n}\n\
+                   \t.file 1 \"/x/core\"\n\t.file 2 \"/x/src/lib.rs\"\n";
         let lines = Lines::new(ptx);
         let line = |file: &str, line| SourceLine { file: file.into(), line };
-        assert_eq!(lines.source(8), [line("/x/core", 30), line("src/lib.rs", 9)]);
-        assert_eq!(lines.source(6), [line("src/lib.rs", 7)]);
-        assert_eq!(lines.entry(), [line("src/lib.rs", 7)]);
+        assert_eq!(lines.source(7), [line("/x/core", 30), line("src/deep er.rs", 4), line("src/lib.rs", 9)]);
+        assert_eq!(lines.source(5), [line("/x/src/lib.rs", 7)]);
+        assert_eq!(lines.entry(), [line("/x/src/lib.rs", 7)]);
+        assert_eq!(lines.source(3), []);
     }
 }

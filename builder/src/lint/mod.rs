@@ -1,5 +1,9 @@
 //! What a kernel is refused for.
 
+mod find;
+
+pub(crate) use find::{assembly, cubin, ptx};
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
