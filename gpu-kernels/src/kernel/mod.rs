@@ -1,7 +1,44 @@
-//! Whole kernels, what they need, and what they are called with.
+//! Whole kernels: what they are made of, what they need, and what they are called with.
 
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod config;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod default;
 mod description;
+mod entry;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod gemm;
+mod name;
 mod params;
 
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use config::{GemmConfig, OperandA, OperandB};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use default::{
+    DefaultGemm, GemmTile, Orders, Simt64x64, Simt128x128, TensorOp64x64, TensorOp64x64Staged, TensorOp128x128,
+    TensorOp128x128Staged,
+};
 pub use description::{GemmDescription, Header, KIND_GEMM, KIND_PLAIN, MAGIC, OpClass, SYMBOL_PREFIX, VERSION};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use gemm::Gemm;
+pub use name::KernelName;
 pub use params::{GemmParams, GemmShape, MatrixOperand};
+
+/// A kernel: a composition of parts with everything the host must know about it.
+pub trait Kernel: 'static {
+    /// The parameter block, by value.
+    type Params: Copy + 'static;
+    /// [`Header`], and what else the kind of kernel says of itself.
+    type Description: Copy + Send + Sync + 'static;
+    /// What a launch needs.
+    const DESCRIPTION: Self::Description;
+    /// The name of the entry point, which encodes the configuration.
+    const NAME: KernelName;
+
+    /// The work of one thread.
+    ///
+    /// # Safety
+    /// Called by every thread of a launch as [`DESCRIPTION`](Self::DESCRIPTION) demands, with the same `params`, whose
+    /// operands lie in device memory.
+    unsafe fn run(params: &Self::Params);
+}

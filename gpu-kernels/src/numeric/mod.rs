@@ -79,6 +79,10 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
     fn to_f32(self) -> f32;
     /// Conversion from the accumulation type, to nearest even.
     fn from_f32(value: f32) -> Self;
+    /// The bits of this element in the low end of a word.
+    fn to_low_bits(self) -> u32;
+    /// The element in the low end of a word; higher bits are ignored.
+    fn from_low_bits(word: u32) -> Self;
 }
 
 impl Element for f32 {
@@ -91,6 +95,14 @@ impl Element for f32 {
     #[inline(always)]
     fn from_f32(value: f32) -> Self {
         value
+    }
+    #[inline(always)]
+    fn to_low_bits(self) -> u32 {
+        self.to_bits()
+    }
+    #[inline(always)]
+    fn from_low_bits(word: u32) -> Self {
+        Self::from_bits(word)
     }
 }
 
@@ -112,6 +124,14 @@ macro_rules! sixteen_bit_float {
                 return <$type>::from_bits(crate::arch::convert::$narrow(value));
                 #[cfg(not(target_arch = "nvptx64"))]
                 return <$type>::from_f32(value);
+            }
+            #[inline(always)]
+            fn to_low_bits(self) -> u32 {
+                self.to_bits() as u32
+            }
+            #[inline(always)]
+            fn from_low_bits(word: u32) -> Self {
+                Self::from_bits(word as u16)
             }
         }
     };

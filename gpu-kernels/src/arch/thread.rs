@@ -1,0 +1,27 @@
+//! Special registers (PTX ISA, "Special Registers"). Executed by a thread.
+
+#[cfg(target_arch = "nvptx64")]
+use core::arch::nvptx;
+
+/// `%tid.x`.
+#[inline(always)]
+#[must_use]
+pub fn thread_idx_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_thread_idx_x() as u32 }
+}
+
+/// `%ctaid`: position of this block in the grid.
+#[inline(always)]
+#[must_use]
+pub fn block_idx() -> [u32; 3] {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { [nvptx::_block_idx_x() as u32, nvptx::_block_idx_y() as u32, nvptx::_block_idx_z() as u32] }
+}
+
+/// Position of this thread in its warp, for blocks of one dimension.
+#[inline(always)]
+#[must_use]
+pub fn lane_id() -> u32 {
+    thread_idx_x() % 32
+}

@@ -1,0 +1,160 @@
+//! The epilogue through shared memory.
+
+use super::{Epilogue, OutputOp};
+use crate::arch::global;
+use crate::arch::shared::{SharedPtr, load_f32, load_f32x4};
+use crate::arch::sync::sync_threads;
+use crate::kernel::{GemmConfig, GemmParams};
+use crate::numeric::Element;
+use crate::schedule::TileCoordinate;
+use crate::threadblock::ThreadPosition;
+use crate::warp::{AccumulatorMap, WarpMma};
+
+/// Accumulators lie scattered over the lanes of a warp; D wants whole rows in 128-bit vectors. In
+/// each of several steps every warp writes some rows of its accumulators to shared memory, and then
+/// all threads read them along the rows, read C, apply the output op and store D.
+#[derive(Debug)]
+pub struct SharedExchange;
+
+impl SharedExchange {
+    const fn map<C: GemmConfig>() -> Geometry {
+        let vector = 16 / <C::OutputOp as OutputOp>::Output::BYTES as u32;
+        let columns = C::Mma::N * C::WARPS[1];
+        let rows = <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_ROWS * C::WARPS[0];
+        let threads = 32 * C::WARPS[0] * C::WARPS[1];
+        let row_threads = columns / vector;
+        assert!(columns.is_multiple_of(vector), "a tile row must be whole output vectors");
+        assert!(threads.is_multiple_of(row_threads), "threads must cover whole rows of the output tile");
+        assert!(
+            (rows * row_threads).is_multiple_of(threads),
+            "every thread must have the same number of output vectors"
+        );
+        Geometry {
+            vector,
+            rows,
+            row_threads,
+            rows_per_pass: threads / row_threads,
+            pitch: (columns + <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_PADDING) * 4,
+        }
+    }
+}
+
+/// How the threads of a block divide the rows of one exchange step.
+struct Geometry {
+    /// Elements of D in 128 bits.
+    vector: u32,
+    /// Rows exchanged in one step, of all warps.
+    rows: u32,
+    /// Threads that share a row.
+    row_threads: u32,
+    /// Rows that all threads store together.
+    rows_per_pass: u32,
+    /// Bytes between rows in shared memory.
+    pitch: u32,
+}
+
+impl<C: GemmConfig> Epilogue<C> for SharedExchange {
+    const SHARED_BYTES: u32 = Self::map::<C>().rows * Self::map::<C>().pitch;
+
+    #[inline(always)]
+    unsafe fn run(
+        params: &GemmParams<<C::OutputOp as OutputOp>::Params>,
+        accumulators: &<C::Mma as WarpMma>::Accumulators,
+        tile: TileCoordinate,
+        shared: SharedPtr,
+        position: ThreadPosition,
+    ) {
+        let geometry = const { Self::map::<C>() };
+        let step_rows = <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_ROWS;
+        let of_warp = shared.add(position.warp_m * step_rows * geometry.pitch + position.warp_n * C::Mma::N * 4);
+        let (tile_m, tile_n) = (C::Mma::M * C::WARPS[0], C::Mma::N * C::WARPS[1]);
+        let column_in_tile = position.thread % geometry.row_threads * geometry.vector;
+        let column = tile.n * tile_n + column_in_tile;
+        let first_row = position.thread / geometry.row_threads;
+        for step in 0..<<C::Mma as WarpMma>::Map as AccumulatorMap>::STEPS {
+            // SAFETY: each warp writes its own rows; barriers separate writing from reading.
+            unsafe {
+                if step > 0 {
+                    sync_threads();
+                }
+                C::Mma::exchange(accumulators, step, position.lane, of_warp, geometry.pitch);
+                sync_threads();
+                for pass in 0..geometry.rows / geometry.rows_per_pass {
+                    let exchanged = pass * geometry.rows_per_pass + first_row;
+                    let row_in_warp = <<C::Mma as WarpMma>::Map as AccumulatorMap>::row(step, exchanged % step_rows);
+                    let row = tile.m * tile_m + exchanged / step_rows * C::Mma::M + row_in_warp;
+                    let from = shared.add(exchanged * geometry.pitch + column_in_tile * 4);
+                    store_vector::<C::OutputOp>(params, row, column, from);
+                }
+            }
+        }
+    }
+}
+
+/// Stores up to one vector of D at (`row`, `column`), from the f32 accumulators at `from`.
+///
+/// # Safety
+/// `from` holds a vector of accumulators; D, and C where it is needed, are accessible within the problem's extents.
+#[inline(always)]
+unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, column: u32, from: SharedPtr) {
+    let vector = const { 16 / O::Output::BYTES as u32 };
+    if row >= params.shape.m || column >= params.shape.n {
+        return;
+    }
+    let bytes = O::Output::BYTES as u64;
+    let offset = |leading_dimension: i64| {
+        (leading_dimension.wrapping_mul(row.into()) as u64).wrapping_add(column.into()).wrapping_mul(bytes)
+    };
+    let d = params.d.address.wrapping_add(offset(params.d.leading_dimension));
+    let c = params.c.address.wrapping_add(offset(params.c.leading_dimension));
+    let needs_source = O::needs_source(&params.op);
+    // SAFETY: (row, column) lies in D; a whole vector does because the host allows vectors only when n is
+    // a multiple of them.
+    unsafe {
+        if params.output_alignment == vector {
+            // Without source nothing is loaded, and the op is told so.
+            let source = global::load::<16>(c, needs_source);
+            let mut words = [0u32; 4];
+            for quarter in 0..vector / 4 {
+                let accumulators = load_f32x4(from.add(quarter * 16));
+                for i in 0..4 {
+                    let at = quarter as usize * 4 + i;
+                    let c = needs_source.then(|| element::<O::Output>(&source, at));
+                    put(&mut words, at, O::apply(&params.op, accumulators[i], c));
+                }
+            }
+            global::store::<16>(d, words);
+        } else {
+            let count = vector.min(params.shape.n - column);
+            for i in 0..count {
+                let accumulator = load_f32(from.add(i * 4));
+                let step = u64::from(i) * bytes;
+                let mut words = [0u32; 4];
+                if bytes == 2 {
+                    let source = global::load::<2>(c.wrapping_add(step), needs_source);
+                    let c = needs_source.then(|| element::<O::Output>(&source, 0));
+                    put(&mut words, 0, O::apply(&params.op, accumulator, c));
+                    global::store::<2>(d.wrapping_add(step), words);
+                } else {
+                    let source = global::load::<4>(c.wrapping_add(step), needs_source);
+                    let c = needs_source.then(|| element::<O::Output>(&source, 0));
+                    put(&mut words, 0, O::apply(&params.op, accumulator, c));
+                    global::store::<4>(d.wrapping_add(step), words);
+                }
+            }
+        }
+    }
+}
+
+/// Element `index` of a vector of `T`.
+#[inline(always)]
+fn element<T: Element>(words: &[u32; 4], index: usize) -> T {
+    let word = words[index * T::BYTES / 4] >> (index * T::BYTES % 4 * 8);
+    T::from_low_bits(word)
+}
+
+/// Sets element `index` of a zeroed vector of `T`.
+#[inline(always)]
+fn put<T: Element>(words: &mut [u32; 4], index: usize, value: T) {
+    words[index * T::BYTES / 4] |= value.to_low_bits() << (index * T::BYTES % 4 * 8);
+}
