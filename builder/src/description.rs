@@ -123,6 +123,9 @@ fn bytes_of_initialiser(definition: &str) -> Option<Vec<u8>> {
         // The type comes first, its elements then come again with their values.
         rest = rest.split_once("}>")?.1;
     }
+    if rest.split('"').step_by(2).any(|code| code.contains("ptr ")) {
+        return None;
+    }
     let mut bytes = Vec::new();
     while let Some(start) = rest.find('[') {
         let (count, tail) = rest[start + 1..].split_once(" x i8] ")?;
@@ -140,8 +143,7 @@ fn bytes_of_initialiser(definition: &str) -> Option<Vec<u8>> {
             return None;
         }
     }
-    // What is left may say how the global is aligned and placed, and no more.
-    (!rest.contains("ptr ")).then_some(bytes)
+    Some(bytes)
 }
 
 fn unescape(literal: &str, out: &mut Vec<u8>) -> Option<()> {
@@ -209,7 +211,7 @@ pub(crate) mod tests {
         let odd = r#"@x = constant [3 x i8] c"abc""#;
         assert_eq!(words_of_definition(odd), Err(DescriptionError::Length(3)));
         let pointer = "@x = constant <{ ptr, [4 x i8] }> <{ ptr @y, [4 x i8] zeroinitializer }>";
-        assert_eq!(words_of_definition(pointer).is_ok(), false);
+        assert_eq!(words_of_definition(pointer), Err(DescriptionError::NotBytes));
         let undefined = "@x = constant <{ [4 x i8] }> <{ [4 x i8] undef }>";
         assert_eq!(words_of_definition(undefined), Err(DescriptionError::NotBytes));
     }

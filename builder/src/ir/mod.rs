@@ -8,7 +8,7 @@ mod location;
 mod refs;
 
 pub(crate) use annotate::{Annotation, annotate, asm_without_convergent};
-pub(crate) use location::source_line;
+pub(crate) use location::source_lines;
 
 use refs::{Reference, references};
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +24,7 @@ pub(crate) struct Module<'a> {
     kernels: BTreeSet<&'a str>,
     attributes: HashMap<u32, &'a str>,
     named_metadata: Vec<&'a str>,
+    compile_units: BTreeSet<u32>,
     metadata: HashMap<u32, &'a str>,
 }
 
@@ -65,7 +66,13 @@ impl<'a> Module<'a> {
             self.attributes.insert(number, line);
         } else if let Some(number) = numbered(line, "!") {
             self.metadata.insert(number, line);
-        } else if line.starts_with('!') {
+        } else if line.starts_with("!llvm.dbg.cu = ") {
+            references(line, |reference, _| {
+                if let Reference::Metadata(unit) = reference {
+                    self.compile_units.insert(unit);
+                }
+            });
+        } else if line.starts_with("!llvm.module.flags") {
             self.named_metadata.push(line);
         } else if line.starts_with("target ") || line.starts_with('%') || line.starts_with('$') {
             self.header.push(line);
@@ -85,7 +92,7 @@ impl<'a> Module<'a> {
     /// The module that holds `roots` and what they reach, and nothing else.
     ///
     /// Attribute groups and metadata are numbered anew in the order of their use, so that a change elsewhere in the crate
-    /// leaves the text of this slice alone.
+    /// leaves the text of this slice alone, and so does the order in which libraries were linked.
     pub(crate) fn slice(&self, roots: &[&'a str]) -> String {
         let mut reached: Vec<&'a str> = Vec::new();
         let mut seen: BTreeSet<&'a str> = BTreeSet::new();
@@ -119,6 +126,11 @@ impl<'a> Module<'a> {
                 numbers.copy(body, &mut out);
             }
             new += 1;
+        }
+        let units = numbers.metadata.order.iter().enumerate().filter(|(_, old)| self.compile_units.contains(old));
+        let units: Vec<String> = units.map(|(new, _)| format!("!{new}")).collect();
+        if !units.is_empty() {
+            let _ = writeln!(out, "!llvm.dbg.cu = !{{{}}}", units.join(", "));
         }
         out
     }
@@ -217,6 +229,7 @@ attributes #0 = { nounwind }
 attributes #1 = { cold }
 
 !llvm.module.flags = !{!0}
+!llvm.dbg.cu = !{!10, !7}
 !0 = !{i32 7, !"PIC Level", i32 2}
 !6 = distinct !DISubprogram(name: "a", unit: !7)
 !7 = !{}
@@ -247,5 +260,6 @@ attributes #1 = { cold }
         assert!(slice.contains("!llvm.module.flags = !{!2}"), "{slice}");
         assert!(slice.contains("!1 = !DILocation(line: 3, scope: !0)"), "{slice}");
         assert!(slice.contains("attributes #1 = { cold }"), "{slice}");
+        assert!(slice.contains("!llvm.dbg.cu = !{!3}"), "only the units that are reached\n{slice}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{Lint, LintError, SourceLine};
 use crate::{
     Cubin,
-    ir::{asm_without_convergent, source_line},
+    ir::{asm_without_convergent, source_lines},
     ptx::Lines,
     ptxas,
 };
@@ -14,7 +14,7 @@ pub(crate) fn assembly(kernel: &str, annotated: &str) -> Vec<LintError> {
     calls
         .map(|(function, call)| {
             let message = format!("inline assembly in `{function}` is not convergent: `{}`", call.trim());
-            finding(Lint::AssemblyNotConvergent, kernel, message, source_line(annotated, call).into_iter().collect())
+            finding(Lint::AssemblyNotConvergent, kernel, message, source_lines(annotated, call))
         })
         .collect()
 }
@@ -23,21 +23,33 @@ pub(crate) fn assembly(kernel: &str, annotated: &str) -> Vec<LintError> {
 pub(crate) fn ptx(kernel: &str, ptx: &str) -> Vec<LintError> {
     let lines = Lines::new(ptx);
     let mut findings = Vec::new();
-    let mut external = Vec::new();
+    let (mut depots, mut external) = (Vec::new(), Vec::new());
     let mut panics = false;
+    let mut function = "";
     for (index, line) in lines.iter() {
         let code = line.trim_start();
-        if let Some(bytes) = depot(code) {
-            let message = format!(
-                "{bytes} bytes of local memory a thread: index arrays by constants only, and read a by-value parameter at run-time indices through its address"
-            );
-            findings.push(finding(Lint::LocalMemory, kernel, message, first_local_access(&lines, index)));
+        if let Some(name) = defined(code) {
+            function = name;
+        } else if let Some(bytes) = depot(code) {
+            depots.push((index, function, bytes));
         } else if let Some(declaration) = code.strip_prefix(".extern .func") {
             external.push(declared(declaration));
         } else if let Some(callee) = callee(code).filter(|callee| is_panic(callee)) {
             panics = true;
-            let message = format!("a check can panic (`{callee}`): use unchecked or wrapping operations");
-            findings.push(finding(Lint::Panic, kernel, message, lines.source(index)));
+            // What a panic does after it began is no second finding.
+            if !is_panic(function) {
+                let message = format!("a check can panic (`{callee}`): use unchecked or wrapping operations");
+                findings.push(finding(Lint::Panic, kernel, message, lines.source(index)));
+            }
+        }
+    }
+    for (index, function, bytes) in depots {
+        // Nor are the stack frames of core's own functions that format its message.
+        if !(panics && is_core(function)) {
+            let message = format!(
+                "{bytes} bytes of local memory a thread: index arrays by constants only, and read a by-value parameter at run-time indices through its address"
+            );
+            findings.push(finding(Lint::LocalMemory, kernel, message, first_local_access(&lines, index)));
         }
     }
     for name in external {
@@ -88,9 +100,23 @@ fn depot(code: &str) -> Option<&str> {
     code.strip_prefix(".local ")?.split_once(DEPOT)?.1.split(['[', ']']).nth(1)
 }
 
-/// Whether a function is one of core's panics, or the handler that they call; the mangled name holds the module's.
+/// Whether a function is one of core's panics or the handler that they call, by its mangled name. A kernel may well have the
+/// word in its own name; core's are in its module `panicking`, or are called `…_fail`, `…_failed`.
 fn is_panic(name: &str) -> bool {
-    name.contains("panic") || name.contains("rust_begin_unwind") || name.contains("unwrap_failed")
+    name.contains("4core9panicking")
+        || name.contains("rust_begin_unwind")
+        || (name.contains("4core") && name.contains("_fail"))
+}
+
+/// Whether a function is core's own, by its mangled name (`…4core…` for a path that begins with the crate `core`).
+fn is_core(name: &str) -> bool {
+    name.contains("4core") || is_panic(name)
+}
+
+/// The function whose definition begins on a line: `.visible .entry k(`, `.func  (.param .b32 func_retval0) f(`, `.func f(`.
+fn defined(code: &str) -> Option<&str> {
+    let (before, after) = code.split_once(".entry ").or_else(|| code.split_once(".func "))?;
+    (!before.contains(".extern")).then(|| declared(after))
 }
 
 /// The function that a line of PTX calls, or the name alone: LLVM breaks a call over lines, `call.uni (retval0),` / `name,` / `(`.
@@ -144,7 +170,18 @@ mod tests {
         }
         assert_eq!(declared(" (.param .b32 func_retval0) f"), "f");
         assert_eq!(declared(" f"), "f");
+        assert_eq!(defined(".visible .entry k("), Some("k"));
+        assert_eq!(defined(".func  (.param .b32 func_retval0) f("), Some("f"));
+        assert_eq!(defined(".extern .func f"), None);
         assert_eq!(declared(" (.param .b32 r) f (.param .b32 a)"), "f");
+    }
+
+    #[test]
+    fn panics_are_told_from_kernels_of_that_name() {
+        assert!(is_panic("_RNvNtCsbNo_4core9panicking18panic_bounds_check"));
+        assert!(is_panic("_RNvNtCsbNo_4core6option13unwrap_failed"));
+        assert!(is_panic("_RNvNtNtCsbNo_4core5slice5index16slice_index_fail"));
+        assert!(!is_panic("gemm_without_panic") && !is_panic("fail_safe"));
     }
 
     #[test]
