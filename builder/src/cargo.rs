@@ -64,7 +64,8 @@ pub(crate) fn build(toolchain: &Toolchain, request: &Request<'_>, listener: &Lis
     let manifest = request.crate_dir.join("Cargo.toml");
     let manifest = fs::canonicalize(&manifest).at("read", &manifest)?;
     let mut command = command(toolchain, request, &manifest);
-    let mut child = command.spawn().map_err(|source| Error::Start { command: command_line(&command), source })?;
+    let mut child =
+        command.spawn().map_err(|source| Error::Start { command: command_line(&command), source, remedy: None })?;
     let stderr = child.stderr.take().map(BufReader::new);
     let stdout = child.stdout.take().map(BufReader::new);
     let (diagnostics, messages) = thread::scope(|scope| {
@@ -80,7 +81,8 @@ pub(crate) fn build(toolchain: &Toolchain, request: &Request<'_>, listener: &Lis
         let messages: Vec<String> = stdout.into_iter().flat_map(BufRead::lines).map_while(Result::ok).collect();
         (diagnostics.join().unwrap_or_default(), messages)
     });
-    let status = child.wait().map_err(|source| Error::Start { command: command_line(&command), source })?;
+    let status =
+        child.wait().map_err(|source| Error::Start { command: command_line(&command), source, remedy: None })?;
     if !status.success() {
         return Err(Error::DeviceCrate { crate_dir: request.crate_dir.to_owned(), diagnostics });
     }
@@ -135,8 +137,7 @@ fn belongs_to_the_caller(name: &str) -> bool {
         "DEBUG",
         "NUM_JOBS",
     ];
-    let starts = |prefix: &&str| name.starts_with(*prefix);
-    (name.starts_with("CARGO_") && !KEPT.iter().any(|kept| starts(kept)))
+    (name.starts_with("CARGO_") && !KEPT.iter().any(|kept| name.starts_with(kept)))
         || DROPPED.contains(&name)
         || name.starts_with("DEP_")
         || name.starts_with("RUSTC_")

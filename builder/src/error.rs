@@ -38,15 +38,17 @@ pub enum Error {
         remedies: Vec<String>,
     },
     /// A program could not be started.
-    #[error("cannot start `{command}`: {source}")]
+    #[error("cannot start `{command}`: {source}{}", below(remedy))]
     Start {
         /// The command line.
         command: String,
         /// The system's reason.
         source: io::Error,
+        /// What to do about it, where that is known.
+        remedy: Option<String>,
     },
     /// A program ran and failed.
-    #[error("`{command}` failed ({status}):\n{stderr}{}", remedy.as_deref().map(|text| format!("\n{text}")).unwrap_or_default())]
+    #[error("`{command}` failed ({status}):\n{stderr}{}", below(remedy))]
     Tool {
         /// The command line.
         command: String,
@@ -108,6 +110,10 @@ pub enum Error {
     },
 }
 
+fn below(remedy: &Option<String>) -> String {
+    remedy.as_deref().map(|text| format!("\n{text}")).unwrap_or_default()
+}
+
 fn bullets(items: &[String]) -> String {
     items.iter().map(|item| format!("  - {item}")).collect::<Vec<_>>().join("\n")
 }
@@ -141,7 +147,8 @@ pub(crate) fn command_line(command: &Command) -> String {
 
 /// Runs a command to its end; anything but success is an error.
 pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
-    let output = command.output().map_err(|source| Error::Start { command: command_line(command), source })?;
+    let output =
+        command.output().map_err(|source| Error::Start { command: command_line(command), source, remedy: None })?;
     if output.status.success() {
         return Ok(output);
     }

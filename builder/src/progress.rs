@@ -35,9 +35,11 @@ pub enum Progress<'a> {
     },
 }
 
+type Callback = dyn Fn(Progress<'_>) + Send + Sync;
+
 /// A callback shared by the threads of a build.
 #[derive(Clone, Default)]
-pub(crate) struct Listener(Option<Arc<dyn Fn(Progress<'_>) + Send + Sync>>);
+pub(crate) struct Listener(Option<Arc<Callback>>);
 
 impl Listener {
     pub(crate) fn new(callback: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Self {

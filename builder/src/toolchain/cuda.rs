@@ -128,7 +128,8 @@ pub(super) fn make_executable(path: &Path) -> io::Result<()> {
 
 pub(super) fn remedies() -> Vec<String> {
     vec![
-        "cargo xtask setup (unpacks NVIDIA's wheels into the cache folder, without root)".to_owned(),
+        "cargo xtask setup, or falchion_build::Toolchain::install in a build script (needs python3 with pip, no root)"
+            .to_owned(),
         "CUDA_HOME=<folder of a CUDA toolkit 12.4 or newer> and the same command again".to_owned(),
     ]
 }

@@ -2,6 +2,7 @@
 
 mod cuda;
 mod debian;
+mod install;
 mod probe;
 mod rustup;
 
@@ -138,7 +139,7 @@ fn remedies() -> Vec<String> {
             Toolchain::RUSTUP_TOOLCHAIN
         ),
         "apt-get install rustc-web rust-web-src llvm-22".to_owned(),
-        "cargo xtask setup (unpacks the Debian packages into the cache folder, without root)".to_owned(),
+        "cargo xtask setup, or falchion_build::Toolchain::install in a build script (Debian; needs no root)".to_owned(),
     ]
 }
 
