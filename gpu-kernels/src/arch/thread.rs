@@ -1,5 +1,6 @@
 //! Special registers (PTX ISA, "Special Registers"). Executed by a thread.
 
+use core::arch::asm;
 #[cfg(target_arch = "nvptx64")]
 use core::arch::nvptx;
 
@@ -24,4 +25,14 @@ pub fn block_idx() -> [u32; 3] {
 #[must_use]
 pub fn lane_id() -> u32 {
     thread_idx_x() % 32
+}
+
+/// `value`, of which the compiler knows nothing from here on: a loop of that many turns stays a loop.
+#[inline(always)]
+#[must_use]
+pub fn opaque(value: u32) -> u32 {
+    let same: u32;
+    // SAFETY: a move.
+    unsafe { asm!("mov.u32 {0}, {1};", out(reg32) same, in(reg32) value, options(pure, nomem, nostack)) };
+    same
 }

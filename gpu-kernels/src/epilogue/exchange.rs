@@ -1,9 +1,9 @@
 //! The epilogue through shared memory.
 
 use super::{Epilogue, OutputOp};
-use crate::arch::global;
 use crate::arch::shared::{SharedPtr, load_f32, load_f32x4};
 use crate::arch::sync::sync_threads;
+use crate::arch::{global, thread};
 use crate::kernel::{GemmConfig, GemmParams};
 use crate::numeric::Element;
 use crate::schedule::TileCoordinate;
@@ -125,7 +125,8 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
             }
             global::store::<16>(d, words);
         } else {
-            let count = vector.min(params.shape.n - column);
+            // Rarely taken and outside the main loop: kept a loop.
+            let count = thread::opaque(vector.min(params.shape.n - column));
             for i in 0..count {
                 let accumulator = load_f32(from.add(i * 4));
                 let step = u64::from(i) * bytes;

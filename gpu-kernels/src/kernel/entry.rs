@@ -4,7 +4,7 @@
 ///
 /// `kernel! { name: Type }` expands to
 ///
-/// ```ignore
+/// ```text
 /// const _: () = assert!(<Type as Kernel>::NAME.equals("name"), "…");
 /// #[used]
 /// #[unsafe(export_name = "falchion_description_name")]

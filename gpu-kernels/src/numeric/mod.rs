@@ -3,7 +3,7 @@
 pub use half::{bf16, f16};
 
 /// The element types a kernel description can name. The discriminants are part of the format of
-/// [`KernelDescription`](crate::kernel::KernelDescription) and never change meaning.
+/// [`GemmDescription`](crate::kernel::GemmDescription) and never change meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[non_exhaustive]
