@@ -35,6 +35,7 @@ pub struct PtxBuilder {
     default_features: bool,
     toolchain: Option<Toolchain>,
     allowed: BTreeSet<(Lint, String)>,
+    rerun_if_changed: bool,
     convergent: bool,
     listener: Listener,
 }
@@ -52,6 +53,7 @@ impl PtxBuilder {
             default_features: true,
             toolchain: None,
             allowed: BTreeSet::new(),
+            rerun_if_changed: false,
             convergent: true,
             listener: Listener::default(),
         }
@@ -99,6 +101,12 @@ impl PtxBuilder {
     /// Uses these tools instead of those that [`Toolchain::locate`] finds.
     pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
         self.toolchain = Some(toolchain);
+        self
+    }
+
+    /// Prints `cargo::rerun-if-changed` for every source file of the crate and of the dependencies beside it. For build scripts.
+    pub fn rerun_if_changed(mut self) -> Self {
+        self.rerun_if_changed = true;
         self
     }
 
@@ -154,6 +162,11 @@ impl PtxBuilder {
             },
             &self.listener,
         )?;
+        if self.rerun_if_changed {
+            for source in cargo::sources(&libraries)? {
+                println!("cargo::rerun-if-changed={}", source.display());
+            }
+        }
         let stem = libraries.first().and_then(|path| path.file_stem()).unwrap_or_default();
         let work = absolute_folder(&target_dir.join("falchion").join(stem))?;
         let linked = link(&toolchain, &libraries, &work)?;
@@ -196,6 +209,11 @@ impl PtxBuilder {
             roots.extend(definition.map(|(symbol, _)| symbol));
             let arch = description.as_ref().map_or(self.arch, |description| description.arch);
             kernels.push(Kernel { name, arch, words, description, slice: module.slice(&roots) });
+        }
+        if let Some((lint, kernel)) =
+            self.allowed.iter().find(|(_, name)| !kernels.iter().any(|kernel| kernel.name == name))
+        {
+            return Err(Error::UnknownKernel { lint: *lint, kernel: kernel.clone() });
         }
         if kernels.is_empty() { Err(Error::NoKernels(self.crate_dir.clone())) } else { Ok(kernels) }
     }

@@ -169,6 +169,28 @@ fn libraries(messages: &[String], manifest: &Path) -> Option<Vec<PathBuf>> {
     Some(others)
 }
 
+/// The source files of the crate and of its path dependencies, from the dependency file that cargo writes beside the library.
+pub(crate) fn sources(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let Some(library) = libraries.first() else { return Ok(Vec::new()) };
+    let file = library.with_extension("d");
+    Ok(parse_dependency_file(&fs::read_to_string(&file).at("read", &file)?))
+}
+
+/// `target: a b\ c`, as in make: spaces separate, unless escaped.
+fn parse_dependency_file(text: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for line in text.lines() {
+        let Some((_, list)) = line.split_once(": ") else { continue };
+        files.extend(
+            list.replace("\\ ", "\0")
+                .split(' ')
+                .filter(|file| !file.is_empty())
+                .map(|file| PathBuf::from(file.replace('\0', " "))),
+        );
+    }
+    files
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +204,12 @@ mod tests {
         for kept in ["CARGO_HOME", "CARGO_HTTP_PROXY", "CARGO_REGISTRIES_X_INDEX", "PATH", "RUSTUP_TOOLCHAIN", "HOME"] {
             assert!(!belongs_to_the_caller(kept), "{kept}");
         }
+    }
+
+    #[test]
+    fn dependency_files_are_read() {
+        let files = parse_dependency_file("/t/libx.rlib: /a/lib.rs /b\\ c/d.rs\n\n");
+        assert_eq!(files, [Path::new("/a/lib.rs"), Path::new("/b c/d.rs")]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a build failed.
 
-use crate::{DescriptionError, LintError};
+use crate::{Arch, DescriptionError, Lint, LintError};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -88,6 +88,24 @@ pub enum Error {
         kernel: String,
         /// What is wrong.
         reason: DescriptionError,
+    },
+    /// `ptxas` refused a kernel's PTX, mostly for what stands in an `asm!`.
+    #[error("kernel `{kernel}` does not assemble for {arch}:\n{messages}")]
+    Assemble {
+        /// The entry point.
+        kernel: String,
+        /// What it was assembled for.
+        arch: Arch,
+        /// What ptxas wrote, with the Rust lines.
+        messages: String,
+    },
+    /// A lint is allowed for a kernel that the crate has not.
+    #[error("the lint {lint} is allowed for kernel `{kernel}`, which the crate has not")]
+    UnknownKernel {
+        /// The lint.
+        lint: Lint,
+        /// The name that was given.
+        kernel: String,
     },
     /// `ptxas -v` wrote something that this crate does not understand, so that resources would go unchecked.
     #[error("ptxas did not report the resources of kernel `{kernel}`: it wrote\n{output}")]

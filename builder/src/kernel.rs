@@ -66,12 +66,15 @@ impl Kernel<'_> {
             return Ok(Compiled { artifact, reused: true });
         }
         let mut allowed = self.admit(lint::assembly(self.name, &annotated), job)?;
-        let ptx = self.translate(&annotated, job)?;
+        let optimised = self.optimise(&annotated, job)?;
+        // That LLVM understood the annotation shows in what it wrote.
+        self.admit(lint::assembly(self.name, &optimised), job)?;
+        let ptx = self.translate(job)?;
         allowed.extend(self.admit(lint::ptx(self.name, &ptx), job)?);
         let mut cubins = Vec::new();
         let mut findings = Vec::new();
         for arch in job.cubins.iter().copied().filter(|arch| self.arch.runs_on(*arch)) {
-            let cubin = self.assemble(job, arch)?;
+            let cubin = self.assemble(job, arch, &ptx)?;
             findings.extend(lint::cubin(self.name, &cubin, &ptx));
             cubins.push(cubin);
         }
@@ -118,33 +121,48 @@ impl Kernel<'_> {
         whole.then_some(artifact)
     }
 
-    /// Annotated IR → optimised IR → PTX.
-    fn translate(&self, annotated: &str, job: &Job<'_>) -> Result<String, Error> {
-        let file = |suffix: &str| job.work.join(format!("{}.{suffix}", self.name));
-        let (input, optimised, ptx) = (file("annotated.ll"), file("optimised.ll"), job.work.join(self.ptx_file()));
-        fs::write(&input, annotated).at("write", &input)?;
-        let target = [format!("-mcpu={}", self.arch), format!("-mattr=+ptx{}", self.arch.ptx_version())];
-        let keep = format!("-internalize-public-api-list={0},{1}{0}", self.name, crate::description::SYMBOL_PREFIX);
-        run(job
-            .toolchain
-            .llvm("opt")
-            .args(["-S", "-passes=internalize,globaldce,default<O3>", &keep])
-            .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
-            .args(&target)
-            .arg(&input)
-            .arg("-o")
-            .arg(&optimised))?;
-        run(job.toolchain.llvm("llc").arg("-O3").args(&target).arg(&optimised).arg("-o").arg(&ptx))?;
-        let text = align_tensor_maps(&fs::read_to_string(&ptx).at("read", &ptx)?);
-        fs::write(&ptx, &text).at("write", &ptx)?;
-        Ok(text)
+    fn file(&self, suffix: &str, job: &Job<'_>) -> PathBuf {
+        job.work.join(format!("{}.{suffix}", self.name))
     }
 
-    fn assemble(&self, job: &Job<'_>, arch: Arch) -> Result<Cubin, Error> {
+    /// What both `opt` and `llc` are told of the GPU.
+    fn target(&self) -> [String; 2] {
+        [format!("-mcpu={}", self.arch), format!("-mattr=+ptx{}", self.arch.ptx_version())]
+    }
+
+    /// Annotated IR → optimised IR.
+    fn optimise(&self, annotated: &str, job: &Job<'_>) -> Result<String, Error> {
+        let (input, output) = (self.file("annotated.ll", job), self.file("optimised.ll", job));
+        fs::write(&input, annotated).at("write", &input)?;
+        let mut opt = job.toolchain.llvm("opt");
+        opt.args(["-S", "-passes=internalize,globaldce,default<O3>"])
+            .arg(format!("-internalize-public-api-list={0},{1}{0}", self.name, crate::description::SYMBOL_PREFIX))
+            .arg(format!("-unroll-threshold={UNROLL_THRESHOLD}"))
+            .args(self.target());
+        run(opt.arg(&input).arg("-o").arg(&output))?;
+        fs::read_to_string(&output).at("read", &output)
+    }
+
+    /// Optimised IR → PTX.
+    fn translate(&self, job: &Job<'_>) -> Result<String, Error> {
+        let (input, output) = (self.file("optimised.ll", job), job.work.join(self.ptx_file()));
+        run(job.toolchain.llvm("llc").arg("-O3").args(self.target()).arg(&input).arg("-o").arg(&output))?;
+        let ptx = align_tensor_maps(&fs::read_to_string(&output).at("read", &output)?);
+        fs::write(&output, &ptx).at("write", &output)?;
+        Ok(ptx)
+    }
+
+    fn assemble(&self, job: &Job<'_>, arch: Arch, ptx: &str) -> Result<Cubin, Error> {
         let path = PathBuf::from(format!("{}.{arch}.cubin", self.name));
         let mut command = job.toolchain.ptxas()?;
         command.arg(format!("-arch={arch}")).args(["-lineinfo", "-v"]);
-        let output = run(command.arg(job.work.join(self.ptx_file())).arg("-o").arg(job.work.join(&path)))?;
+        command.arg(job.work.join(self.ptx_file())).arg("-o").arg(job.work.join(&path));
+        let output = run(&mut command).map_err(|error| match error {
+            Error::Tool { stderr, .. } => {
+                Error::Assemble { kernel: self.name.to_owned(), arch, messages: ptxas::with_source(&stderr, ptx) }
+            }
+            other => other,
+        })?;
         let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         let Some(report) = ptxas::parse(&text, self.name) else {
             return Err(Error::Report { kernel: self.name.to_owned(), output: text });

@@ -1,6 +1,10 @@
 //! The whole route, on the crates under `tests/fixtures`.
 
-use crate::{Arch, Artifacts, Error, Lint, LintError, Manifest, Progress, PtxBuilder, Toolchain};
+use crate::{
+    Arch, Artifacts, Error, Lint, LintError, Manifest, Progress, PtxBuilder, Toolchain,
+    cargo::{self, Request},
+    progress::Listener,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -211,6 +215,85 @@ fn nothing_is_compiled_twice_and_stale_files_go() {
     assert_eq!(built.load(Ordering::Relaxed), 3, "other options, other files");
     assert!(!first.kernels[0].cubins[0].path.exists() && bare.kernels[0].ptx.is_file());
     assert_eq!(*seen.lock().unwrap(), [3, 3, 3, 3]);
+}
+
+/// A copy of the crate `sound` with something behind its source.
+fn sound_with(folder: &Path, addition: &str) {
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = fs::read_to_string(fixture("sound").join("Cargo.toml")).unwrap();
+    let parts = fixture("parts").display().to_string();
+    fs::write(folder.join("Cargo.toml"), manifest.replace("../parts", &parts)).unwrap();
+    let source = fs::read_to_string(fixture("sound").join("src/lib.rs")).unwrap();
+    fs::write(folder.join("src/lib.rs"), source + addition).unwrap();
+}
+
+#[test]
+fn a_new_kernel_leaves_the_others_as_they_are() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let build = || {
+        let built = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&built);
+        let builder = builder_of(folder.path(), toolchain.clone(), &folder.path().join("out"));
+        // Of its own, because the crate has the name of another.
+        let builder = builder.target_dir(folder.path().join("target")).progress(move |progress| {
+            if let Progress::Kernel { name, reused: false, .. } = progress {
+                sink.lock().unwrap().push(name.to_owned());
+            }
+        });
+        let _ = builder.build().unwrap();
+        Arc::into_inner(built).unwrap().into_inner().unwrap()
+    };
+    sound_with(folder.path(), "");
+    assert_eq!(build().len(), 3);
+    sound_with(
+        folder.path(),
+        "\n#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn added() {\n    unsafe { barrier() }\n}\n",
+    );
+    assert_eq!(build(), ["added"]);
+}
+
+#[test]
+fn assembly_that_ptxas_refuses_is_shown_with_its_rust_line() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = "pub unsafe extern \"ptx-kernel\" fn wrong() {\n    unsafe { asm!(\"nonsense.u32 0;\") }\n}\n";
+    sound_with(folder.path(), &format!("#[unsafe(no_mangle)]\n{kernel}"));
+    let source = fs::read_to_string(folder.path().join("src/lib.rs")).unwrap();
+    let line = source.lines().position(|line| line.contains("nonsense")).unwrap() + 1;
+    let built = builder_of(folder.path(), toolchain, &folder.path().join("out"))
+        .target_dir(folder.path().join("target"))
+        .cubin(Arch::Sm80)
+        .build();
+    let Err(Error::Assemble { kernel, messages, .. }) = built else { panic!("expected a refusal, got {built:?}") };
+    assert_eq!(kernel, "wrong");
+    assert!(messages.contains(&format!("src/lib.rs:{line}\n")), "{messages}");
+}
+
+#[test]
+fn a_build_script_learns_of_the_sources_of_path_dependencies() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    sound_with(folder.path(), "");
+    let request = Request {
+        crate_dir: folder.path(),
+        target_dir: &folder.path().join("target"),
+        features: &[],
+        default_features: true,
+    };
+    let libraries = cargo::build(&toolchain, &request, &Listener::default()).unwrap();
+    let sources = cargo::sources(&libraries).unwrap();
+    for source in [fixture("parts").join("src/lib.rs"), folder.path().join("src/lib.rs")] {
+        assert!(sources.contains(&source), "{} is not in {sources:?}", source.display());
+    }
+}
+
+#[test]
+fn a_lint_cannot_be_allowed_for_a_kernel_that_is_not_there() {
+    let Some(toolchain) = toolchain() else { return };
+    let out = tempfile::tempdir().unwrap();
+    let built = builder("sound", toolchain, out.path()).allow(Lint::Spills, "bound").build();
+    assert!(matches!(built, Err(Error::UnknownKernel { lint: Lint::Spills, kernel }) if kernel == "bound"));
 }
 
 #[test]

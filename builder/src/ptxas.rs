@@ -1,4 +1,6 @@
-//! Assembling PTX, and reading what `ptxas -v` says.
+//! Reads what `ptxas` says.
+
+use crate::ptx::Lines;
 
 /// What `ptxas -v` reports of one entry function.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
@@ -56,6 +58,26 @@ pub(crate) fn code(line: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
+/// The messages of ptxas, each that names a line of PTX followed by the lines of Rust behind it.
+pub(crate) fn with_source(messages: &str, ptx: &str) -> String {
+    let lines = Lines::new(ptx);
+    let mut out = String::new();
+    for message in messages.lines() {
+        out.push_str(message);
+        out.push('\n');
+        let number = message.split_once(", line ").and_then(|(_, rest)| rest.split(';').next()?.parse::<usize>().ok());
+        let Some(index) = number.and_then(|number| number.checked_sub(1)).filter(|index| *index < lines.iter().count())
+        else {
+            continue;
+        };
+        for (depth, line) in lines.source(index).iter().enumerate() {
+            out.push_str(if depth == 0 { "  at " } else { "  inlined at " });
+            out.push_str(&format!("{line}\n"));
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +99,15 @@ ptxas info    : Compile time = 913.480 ms
         assert_eq!((report.stack, report.spill_stores, report.spill_loads), (128, 24, 36));
         assert_eq!(report.notes.len(), 1);
         assert_eq!(code(&report.notes[0]), Some(7510));
+    }
+
+    #[test]
+    fn messages_are_followed_by_their_rust_lines() {
+        let ptx = ".entry k()\n{\n.loc 1 4 2 // a.rs:4:2 @[ b.rs:9:1 ]\nnonsense;\n}\n.file 1 \"a.rs\"\n";
+        let messages = "ptxas k.ptx, line 4; error   : Not a name of any known instruction\nptxas fatal   : aborted";
+        let expected = "ptxas k.ptx, line 4; error   : Not a name of any known instruction\n  at a.rs:4\n  inlined at b.rs:9\nptxas fatal   : aborted\n";
+        assert_eq!(with_source(messages, ptx), expected);
+        assert_eq!(with_source("ptxas k.ptx, line 400; error : x", ptx), "ptxas k.ptx, line 400; error : x\n");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::refs::end_of_literal;
 use crate::{Arch, Description};
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// What to write into a kernel's module.
 #[derive(Debug, Clone, Copy)]
@@ -167,8 +167,15 @@ fn closing_parenthesis(line: &str, open: usize) -> Option<usize> {
 /// Every inline-asm call site that is not `convergent`: the function it stands in and its line of IR.
 ///
 /// This is the check on [`annotate`], and it reads the text in another way: a line that holds the word `asm` once its
-/// literals are gone must hold the word `convergent` too.
+/// literals are gone must hold the word `convergent` too, or name an attribute group that does. So it holds for LLVM's own
+/// output as well.
 pub(crate) fn asm_without_convergent(module: &str) -> Vec<(String, &str)> {
+    let groups: BTreeSet<&str> = module
+        .lines()
+        .filter_map(|line| line.strip_prefix("attributes ")?.split_once(" = "))
+        .filter(|(_, attributes)| attributes.split(' ').any(|attribute| attribute == "convergent"))
+        .map(|(group, _)| group)
+        .collect();
     let mut found = Vec::new();
     let mut function = "";
     for line in module.lines() {
@@ -177,7 +184,8 @@ pub(crate) fn asm_without_convergent(module: &str) -> Vec<(String, &str)> {
         } else if line.starts_with(' ') && line.contains("asm") {
             let bare: String = line.split('"').step_by(2).collect::<Vec<_>>().join(" ");
             let has = |word: &str| bare.split([' ', ',']).any(|part| part == word);
-            if has("asm") && !has("convergent") {
+            let by_group = || bare.split([' ', ',']).any(|part| groups.contains(part));
+            if has("asm") && !has("convergent") && !by_group() {
                 found.push((function.to_owned(), line));
             }
         }
@@ -240,6 +248,13 @@ mod tests {
         assert_eq!(asm_without_convergent(module)[0].0, "f");
         assert!(asm_without_convergent(&annotate(module, &plain(true))).is_empty());
         assert_eq!(asm_without_convergent(&annotate(module, &plain(false))).len(), 1);
+        let grouped = |group| {
+            format!(
+                "define void @f() #0 {{\n  call void asm \"x #1\", \"\"() {group}, !dbg !3\n}}\nattributes #0 = {{ nounwind }}\nattributes #1 = {{ convergent nounwind }}\n"
+            )
+        };
+        assert_eq!(asm_without_convergent(&grouped("#0")).len(), 1);
+        assert!(asm_without_convergent(&grouped("#1")).is_empty());
     }
 
     #[test]

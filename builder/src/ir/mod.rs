@@ -11,8 +11,11 @@ pub(crate) use annotate::{Annotation, annotate, asm_without_convergent};
 pub(crate) use location::source_lines;
 
 use refs::{Reference, references};
-use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write as _;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashMap},
+    fmt::Write as _,
+};
 
 /// A module as `llvm-dis` prints it, by top-level entity.
 #[derive(Debug, Default)]
@@ -123,7 +126,7 @@ impl<'a> Module<'a> {
         while let Some(old) = numbers.metadata.order.get(new).copied() {
             if let Some((_, body)) = self.metadata.get(&old).and_then(|text| text.split_once(" = ")) {
                 let _ = write!(out, "!{new} = ");
-                numbers.copy(body, &mut out);
+                numbers.copy(&without_checksum(body), &mut out);
             }
             new += 1;
         }
@@ -159,9 +162,16 @@ struct Renumbering {
 }
 
 impl Renumbering {
+    /// Copies text with its references renumbered, and without `!srcloc`: positions in the crate's source that serve LLVM's
+    /// messages only, and that a change to any earlier file moves.
     fn copy(&mut self, text: &str, out: &mut String) {
         let mut copied = 0;
         references(text, |reference, bytes| {
+            if let Some(before) = text[copied..bytes.start].strip_suffix(", !srcloc ") {
+                out.push_str(before);
+                copied = bytes.end;
+                return;
+            }
             let (sigil, number) = match reference {
                 Reference::Symbol(_) => return,
                 Reference::Metadata(old) => ('!', self.metadata.renumber(old)),
@@ -173,6 +183,17 @@ impl Renumbering {
         });
         out.push_str(&text[copied..]);
         out.push('\n');
+    }
+}
+
+/// A `DIFile` without its checksum, which says nothing of the lines that a kernel uses.
+fn without_checksum(node: &str) -> Cow<'_, str> {
+    match node.split_once(", checksumkind: ") {
+        Some((before, after)) => {
+            let rest = after.splitn(3, '"').nth(2).unwrap_or(")");
+            Cow::Owned(format!("{before}{rest}"))
+        }
+        None => Cow::Borrowed(node),
     }
 }
 
@@ -207,7 +228,7 @@ module asm ".extern .shared .align 1024 .b8 s[];"
 @llvm.used = appending global [1 x ptr] [ptr @falchion_description_a], section "llvm.metadata"
 
 define ptx_kernel void @a(ptr %0) unnamed_addr #0 !dbg !6 {
-  call void @used(ptr @table), !dbg !9
+  call void @used(ptr @table), !dbg !9, !srcloc !10
   ret void
 }
 
@@ -232,7 +253,8 @@ attributes #1 = { cold }
 !llvm.dbg.cu = !{!10, !7}
 !0 = !{i32 7, !"PIC Level", i32 2}
 !6 = distinct !DISubprogram(name: "a", unit: !7)
-!7 = !{}
+!7 = !{!11}
+!11 = !DIFile(filename: "f.rs", directory: "", checksumkind: CSK_MD5, checksum: "7c03", source: "x")
 !9 = !DILocation(line: 3, scope: !6)
 !10 = !{!"of b"}
 "#;
@@ -258,6 +280,8 @@ attributes #1 = { cold }
         assert!(slice.contains("define ptx_kernel void @a(ptr %0) unnamed_addr #0 !dbg !0 {"), "{slice}");
         assert!(slice.contains("!0 = distinct !DISubprogram(name: \"a\", unit: !3)"), "{slice}");
         assert!(slice.contains("!llvm.module.flags = !{!2}"), "{slice}");
+        assert!(slice.contains("call void @used(ptr @table), !dbg !1\n"), "{slice}");
+        assert!(slice.contains("= !DIFile(filename: \"f.rs\", directory: \"\", source: \"x\")"), "{slice}");
         assert!(slice.contains("!1 = !DILocation(line: 3, scope: !0)"), "{slice}");
         assert!(slice.contains("attributes #1 = { cold }"), "{slice}");
         assert!(slice.contains("!llvm.dbg.cu = !{!3}"), "only the units that are reached\n{slice}");
