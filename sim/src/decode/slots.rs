@@ -1,0 +1,123 @@
+//! Virtual registers to slots of the register file.
+//!
+//! LLVM numbers registers without end; an unrolled kernel has thousands, most of which live within one basic block.
+//! Those share slots, so that the register file of a warp stays in the cache.
+
+use super::flow::Flow;
+use crate::parse::ast::{Function, Instruction, Operand, Register, Width};
+
+/// The register files, in the order of [`Slots::counts`].
+pub(crate) const FILES: usize = 4;
+
+/// The file a register of `width` lives in: predicates, 32, 64, 128 bits.
+fn file(width: Width) -> usize {
+    match width {
+        Width::Predicate => 0,
+        Width::B8 | Width::B16 | Width::B32 => 1,
+        Width::B64 => 2,
+        Width::B128 => 3,
+    }
+}
+
+/// Where each virtual register lives.
+pub(crate) struct Slots {
+    /// Slot of each virtual register in its file.
+    pub(crate) of: Vec<u32>,
+    /// Slots used in each file.
+    pub(crate) counts: [u32; FILES],
+}
+
+fn visit(operand: &Operand, f: &mut impl FnMut(Register)) {
+    match operand {
+        Operand::Register(register) | Operand::Not(register) => f(*register),
+        Operand::Pair(a, b) => {
+            visit(a, f);
+            visit(b, f);
+        }
+        Operand::Address(base, _) => visit(base, f),
+        Operand::Vector(items) | Operand::List(items) => items.iter().for_each(|i| visit(i, f)),
+        _ => {}
+    }
+}
+
+/// Calls `f(register, whether the instruction certainly overwrites it)` for each register it names.
+fn registers(instruction: &Instruction, mut f: impl FnMut(Register, bool)) {
+    if let Some((register, _)) = instruction.guard {
+        f(register, false);
+    }
+    let mnemonic = instruction.opcode.split('.').next().unwrap_or_default();
+    let writes_first = instruction.guard.is_none()
+        && !matches!(
+            mnemonic,
+            "st" | "red" | "bra" | "brx" | "call" | "stmatrix" | "cp" | "bar" | "barrier" | "nanosleep" | "wgmma"
+        );
+    for (index, operand) in instruction.operands.iter().enumerate().rev() {
+        visit(operand, &mut |register| {
+            let is_address = matches!(operand, Operand::Address(..));
+            f(register, index == 0 && writes_first && !is_address);
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Life {
+    block: usize,
+    last: usize,
+    /// Lives in one block, from a certain write on.
+    is_local: bool,
+}
+
+/// Assigns slots: one of its own to each register that lives across blocks, reused ones to the rest.
+pub(crate) fn assign(function: &Function, flow: &Flow) -> Slots {
+    let mut lives: Vec<Option<Life>> = vec![None; function.registers.len()];
+    for (at, instruction) in function.instructions.iter().enumerate() {
+        let block = flow.block_of[at];
+        registers(instruction, |register, overwrites| match &mut lives[register.0 as usize] {
+            Some(life) => {
+                life.is_local &= life.block == block;
+                life.last = at;
+            }
+            new => *new = Some(Life { block, last: at, is_local: overwrites }),
+        });
+    }
+    let mut slots = Slots { of: vec![0; function.registers.len()], counts: [0; FILES] };
+    for (register, life) in lives.iter().enumerate() {
+        if life.is_some_and(|life| !life.is_local) {
+            let count = &mut slots.counts[file(function.registers[register])];
+            slots.of[register] = *count;
+            *count += 1;
+        }
+    }
+    share(function, flow, &lives, &mut slots);
+    slots
+}
+
+/// Linear scan over each block: a slot is free again after the last use of its register.
+fn share(function: &Function, flow: &Flow, lives: &[Option<Life>], slots: &mut Slots) {
+    let mut free: [Vec<u32>; FILES] = Default::default();
+    let mut assigned = vec![false; lives.len()];
+    for (at, instruction) in function.instructions.iter().enumerate() {
+        // A register read here for the last time may not hand its slot to the destination: an operation
+        // may write its results before it has read all sources.
+        let mut ended = Vec::new();
+        registers(instruction, |register, _| {
+            let index = register.0 as usize;
+            let Some(life) = lives[index].filter(|life| life.is_local) else { return };
+            let file = file(function.registers[index]);
+            if !assigned[index] {
+                assigned[index] = true;
+                slots.of[index] = free[file].pop().unwrap_or_else(|| {
+                    slots.counts[file] += 1;
+                    slots.counts[file] - 1
+                });
+            }
+            if life.last == at && !ended.contains(&(file, slots.of[index])) {
+                ended.push((file, slots.of[index]));
+            }
+        });
+        for (file, slot) in ended {
+            free[file].push(slot);
+        }
+        debug_assert!(flow.block_of[at] < flow.starts.len());
+    }
+}

@@ -1,0 +1,9 @@
+//! The machine that runs decoded kernels: warps, blocks, the grid.
+
+pub(crate) mod barriers;
+pub(crate) mod block;
+pub(crate) mod context;
+pub(crate) mod copies;
+pub(crate) mod grid;
+pub(crate) mod registers;
+pub(crate) mod warp;

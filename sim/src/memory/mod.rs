@@ -1,0 +1,8 @@
+//! The state spaces: global allocations, shared memory with its shadow, local memory, generic addresses.
+
+pub(crate) mod banks;
+pub(crate) mod clocks;
+pub(crate) mod global;
+pub(crate) mod local;
+pub(crate) mod shared;
+pub(crate) mod window;

@@ -1,0 +1,4 @@
+//! Whole kernels on the simulator, one file a property.
+
+mod common;
+mod control;
