@@ -175,6 +175,7 @@ impl PtxBuilder {
         self.listener.tell(Progress::Linked { kernels: kernels.len() });
         let job = Job {
             toolchain: &toolchain,
+            module: &module,
             tools: &tools,
             work: &work,
             cubins: &self.cubins,
@@ -208,7 +209,7 @@ impl PtxBuilder {
             let mut roots = vec![name];
             roots.extend(definition.map(|(symbol, _)| symbol));
             let arch = description.as_ref().map_or(self.arch, |description| description.arch);
-            kernels.push(Kernel { name, arch, words, description, slice: module.slice(&roots) });
+            kernels.push(Kernel { name, arch, words, description, roots });
         }
         if let Some((lint, kernel)) =
             self.allowed.iter().find(|(_, name)| !kernels.iter().any(|kernel| kernel.name == name))

@@ -3,7 +3,7 @@
 use crate::{
     Arch, Cubin, Description, Error, KernelArtifact, Lint, LintError, Toolchain,
     error::{At, run},
-    ir::{Annotation, annotate},
+    ir::{Annotation, Module, annotate},
     lint,
     ptx::align_tensor_maps,
     ptxas,
@@ -19,6 +19,7 @@ use std::{
 /// What all kernels of a build share.
 pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
+    pub(crate) module: &'a Module<'a>,
     /// Names the tools in fingerprints and in the manifest.
     pub(crate) tools: &'a str,
     /// Where intermediate files and records lie.
@@ -34,8 +35,8 @@ pub(crate) struct Kernel<'a> {
     pub(crate) arch: Arch,
     pub(crate) words: Vec<u32>,
     pub(crate) description: Option<Description>,
-    /// Its module, before annotation.
-    pub(crate) slice: String,
+    /// The entry point and its description: what is cut out of the linked module.
+    pub(crate) roots: Vec<&'a str>,
 }
 
 /// A kernel with paths relative to the output folder.
@@ -60,7 +61,7 @@ impl Kernel<'_> {
             description: self.description.as_ref(),
             convergent: job.convergent,
         };
-        let annotated = annotate(&self.slice, &annotation);
+        let annotated = annotate(&job.module.slice(&self.roots), &annotation);
         let fingerprint = self.fingerprint(&annotated, job);
         if let Some(artifact) = self.earlier(&fingerprint, job) {
             return Ok(Compiled { artifact, reused: true });

@@ -104,6 +104,21 @@ fn descriptions_become_launch_bounds_and_targets() {
 }
 
 #[test]
+fn every_architecture_assembles() {
+    let Some(toolchain) = toolchain() else { return };
+    let out = tempfile::tempdir().unwrap();
+    for arch in Arch::ALL {
+        let builder = Arch::ALL.into_iter().fold(builder("sound", toolchain.clone(), out.path()), PtxBuilder::cubin);
+        let artifacts = builder.arch(arch).build().unwrap();
+        let kernel = artifacts.kernels.iter().find(|kernel| kernel.name == "two_barriers").unwrap();
+        let made: Vec<_> = kernel.cubins.iter().map(|cubin| cubin.arch).collect();
+        let expected: Vec<_> = Arch::ALL.into_iter().filter(|device| arch.runs_on(*device)).collect();
+        assert!(made.contains(&arch));
+        assert_eq!((kernel.arch, made), (arch, expected));
+    }
+}
+
+#[test]
 fn tensor_maps_are_aligned_for_tma() {
     let Some(toolchain) = toolchain() else { return };
     let out = tempfile::tempdir().unwrap();

@@ -12,9 +12,9 @@ pub(crate) use location::source_lines;
 
 use refs::{Reference, references};
 use std::{
-    borrow::Cow,
     collections::{BTreeSet, HashMap},
     fmt::Write as _,
+    hash::Hash,
 };
 
 /// A module as `llvm-dis` prints it, by top-level entity.
@@ -94,7 +94,7 @@ impl<'a> Module<'a> {
 
     /// The module that holds `roots` and what they reach, and nothing else.
     ///
-    /// Attribute groups and metadata are numbered anew in the order of their use, so that a change elsewhere in the crate
+    /// Attribute groups, metadata and private constants are numbered anew in the order of their use, so that a change elsewhere in the crate
     /// leaves the text of this slice alone, and so does the order in which libraries were linked.
     pub(crate) fn slice(&self, roots: &[&'a str]) -> String {
         let mut reached: Vec<&'a str> = Vec::new();
@@ -116,6 +116,7 @@ impl<'a> Module<'a> {
         let mut numbers = Renumbering::default();
         for text in reached.iter().chain(&self.named_metadata) {
             numbers.copy(text, &mut out);
+            out.push('\n');
         }
         for (new, old) in std::mem::take(&mut numbers.attributes).order.into_iter().enumerate() {
             if let Some((_, body)) = self.attributes.get(&old).and_then(|text| text.split_once(" = ")) {
@@ -126,7 +127,10 @@ impl<'a> Module<'a> {
         while let Some(old) = numbers.metadata.order.get(new).copied() {
             if let Some((_, body)) = self.metadata.get(&old).and_then(|text| text.split_once(" = ")) {
                 let _ = write!(out, "!{new} = ");
-                numbers.copy(&without_checksum(body), &mut out);
+                let (before, after) = without_checksum(body);
+                numbers.copy(before, &mut out);
+                numbers.copy(after, &mut out);
+                out.push('\n');
             }
             new += 1;
         }
@@ -141,13 +145,13 @@ impl<'a> Module<'a> {
 
 /// Old numbers in the order in which they were first met; the position is the new number.
 #[derive(Default)]
-struct Numbers {
-    order: Vec<u32>,
-    new: HashMap<u32, usize>,
+struct Numbers<Old> {
+    order: Vec<Old>,
+    new: HashMap<Old, usize>,
 }
 
-impl Numbers {
-    fn renumber(&mut self, old: u32) -> usize {
+impl<Old: Copy + Eq + Hash> Numbers<Old> {
+    fn renumber(&mut self, old: Old) -> usize {
         *self.new.entry(old).or_insert_with(|| {
             self.order.push(old);
             self.order.len() - 1
@@ -155,16 +159,20 @@ impl Numbers {
     }
 }
 
+/// How rustc names private constants; a hash of all that the crate holds follows.
+const ANONYMOUS: &str = "anon.";
+
 #[derive(Default)]
-struct Renumbering {
-    attributes: Numbers,
-    metadata: Numbers,
+struct Renumbering<'a> {
+    attributes: Numbers<u32>,
+    metadata: Numbers<u32>,
+    constants: Numbers<&'a str>,
 }
 
-impl Renumbering {
+impl<'a> Renumbering<'a> {
     /// Copies text with its references renumbered, and without `!srcloc`: positions in the crate's source that serve LLVM's
     /// messages only, and that a change to any earlier file moves.
-    fn copy(&mut self, text: &str, out: &mut String) {
+    fn copy(&mut self, text: &'a str, out: &mut String) {
         let mut copied = 0;
         references(text, |reference, bytes| {
             if let Some(before) = text[copied..bytes.start].strip_suffix(", !srcloc ") {
@@ -173,28 +181,25 @@ impl Renumbering {
                 return;
             }
             let (sigil, number) = match reference {
+                Reference::Symbol(name) if name.starts_with(ANONYMOUS) => ("@anon.", self.constants.renumber(name)),
                 Reference::Symbol(_) => return,
-                Reference::Metadata(old) => ('!', self.metadata.renumber(old)),
-                Reference::Attributes(old) => ('#', self.attributes.renumber(old)),
+                Reference::Metadata(old) => ("!", self.metadata.renumber(old)),
+                Reference::Attributes(old) => ("#", self.attributes.renumber(old)),
             };
             out.push_str(&text[copied..bytes.start]);
             let _ = write!(out, "{sigil}{number}");
             copied = bytes.end;
         });
         out.push_str(&text[copied..]);
-        out.push('\n');
     }
 }
 
-/// A `DIFile` without its checksum, which says nothing of the lines that a kernel uses.
-fn without_checksum(node: &str) -> Cow<'_, str> {
-    match node.split_once(", checksumkind: ") {
-        Some((before, after)) => {
-            let rest = after.splitn(3, '"').nth(2).unwrap_or(")");
-            Cow::Owned(format!("{before}{rest}"))
-        }
-        None => Cow::Borrowed(node),
-    }
+/// What stands before and after the checksum of a `DIFile`, which says nothing of the lines that a kernel uses.
+fn without_checksum(node: &str) -> (&str, &str) {
+    node.split_once(", checksumkind: ").map_or((node, ""), |(before, after)| {
+        let value = after.splitn(3, '"');
+        (before, { value }.nth(2).unwrap_or(""))
+    })
 }
 
 /// The first symbol of a line: what a `define`, `declare` or `@name =` line introduces.
@@ -225,6 +230,7 @@ module asm ".extern .shared .align 1024 .b8 s[];"
 module asm ".extern .shared .align 1024 .b8 s[];"
 @falchion_description_a = constant [4 x i8] c"\01\00\00\00", align 4
 @table = private constant [1 x ptr] [ptr @helper]
+@anon.5f3a.7 = private constant [1 x i8] c"x"
 @llvm.used = appending global [1 x ptr] [ptr @falchion_description_a], section "llvm.metadata"
 
 define ptx_kernel void @a(ptr %0) unnamed_addr #0 !dbg !6 {
@@ -241,6 +247,7 @@ define internal void @used(ptr %0) #1 {
 }
 
 define void @helper() #0 {
+  store ptr @anon.5f3a.7, ptr null
   ret void
 }
 
@@ -284,6 +291,7 @@ attributes #1 = { cold }
         assert!(slice.contains("= !DIFile(filename: \"f.rs\", directory: \"\", source: \"x\")"), "{slice}");
         assert!(slice.contains("!1 = !DILocation(line: 3, scope: !0)"), "{slice}");
         assert!(slice.contains("attributes #1 = { cold }"), "{slice}");
+        assert!(slice.contains("store ptr @anon.0,") && slice.contains("\n@anon.0 = private"), "{slice}");
         assert!(slice.contains("!llvm.dbg.cu = !{!3}"), "only the units that are reached\n{slice}");
     }
 }
