@@ -39,9 +39,12 @@ fn builder(name: &str, toolchain: Toolchain, out_dir: &Path) -> PtxBuilder {
 }
 
 fn builder_of(crate_dir: &Path, toolchain: Toolchain, out_dir: &Path) -> PtxBuilder {
+    PtxBuilder::new(crate_dir).toolchain(toolchain).target_dir(target_dir()).out_dir(out_dir)
+}
+
+fn target_dir() -> PathBuf {
     let executable = std::env::current_exe().unwrap();
-    let target = executable.ancestors().nth(2).unwrap().join("falchion-build-tests");
-    PtxBuilder::new(crate_dir).toolchain(toolchain).target_dir(target).out_dir(out_dir)
+    executable.ancestors().nth(2).unwrap().join("falchion-build-tests")
 }
 
 fn text(artifacts: &Artifacts, kernel: &str) -> String {
@@ -203,13 +206,14 @@ fn an_allowed_lint_lets_its_kernel_pass_and_no_other() {
 fn nothing_is_compiled_twice_and_stale_files_go() {
     let Some(toolchain) = toolchain() else { return };
     let out = tempfile::tempdir().unwrap();
-    let target = tempfile::tempdir().unwrap();
+    let source = tempfile::tempdir().unwrap();
+    sound_with(source.path(), "repeated", "");
     let built = Arc::new(AtomicUsize::new(0));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let build = |cubin: Option<Arch>| {
         let (built, seen) = (Arc::clone(&built), Arc::clone(&seen));
         built.store(0, Ordering::Relaxed);
-        let builder = builder("sound", toolchain.clone(), out.path()).target_dir(target.path());
+        let builder = builder_of(source.path(), toolchain.clone(), out.path());
         let builder = cubin.into_iter().fold(builder, PtxBuilder::cubin).progress(move |progress| match progress {
             Progress::Kernel { reused: false, .. } => {
                 built.fetch_add(1, Ordering::Relaxed);
@@ -232,12 +236,12 @@ fn nothing_is_compiled_twice_and_stale_files_go() {
     assert_eq!(*seen.lock().unwrap(), [3, 3, 3, 3]);
 }
 
-/// A copy of the crate `sound` with something behind its source.
-fn sound_with(folder: &Path, addition: &str) {
+/// A copy of the crate `sound` under a name of its own, with something behind its source.
+fn sound_with(folder: &Path, name: &str, addition: &str) {
     fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = fs::read_to_string(fixture("sound").join("Cargo.toml")).unwrap();
     let parts = fixture("parts").display().to_string();
-    fs::write(folder.join("Cargo.toml"), manifest.replace("../parts", &parts)).unwrap();
+    fs::write(folder.join("Cargo.toml"), manifest.replace("../parts", &parts).replace("fixture-sound", name)).unwrap();
     let source = fs::read_to_string(fixture("sound").join("src/lib.rs")).unwrap();
     fs::write(folder.join("src/lib.rs"), source + addition).unwrap();
 }
@@ -250,8 +254,7 @@ fn a_new_kernel_leaves_the_others_as_they_are() {
         let built = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&built);
         let builder = builder_of(folder.path(), toolchain.clone(), &folder.path().join("out"));
-        // Of its own, because the crate has the name of another.
-        let builder = builder.target_dir(folder.path().join("target")).progress(move |progress| {
+        let builder = builder.progress(move |progress| {
             if let Progress::Kernel { name, reused: false, .. } = progress {
                 sink.lock().unwrap().push(name.to_owned());
             }
@@ -259,10 +262,11 @@ fn a_new_kernel_leaves_the_others_as_they_are() {
         let _ = builder.build().unwrap();
         Arc::into_inner(built).unwrap().into_inner().unwrap()
     };
-    sound_with(folder.path(), "");
+    sound_with(folder.path(), "growing", "");
     assert_eq!(build().len(), 3);
     sound_with(
         folder.path(),
+        "growing",
         "\n#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn added() {\n    unsafe { barrier() }\n}\n",
     );
     assert_eq!(build(), ["added"]);
@@ -273,13 +277,10 @@ fn assembly_that_ptxas_refuses_is_shown_with_its_rust_line() {
     let Some(toolchain) = toolchain() else { return };
     let folder = tempfile::tempdir().unwrap();
     let kernel = "pub unsafe extern \"ptx-kernel\" fn wrong() {\n    unsafe { asm!(\"nonsense.u32 0;\") }\n}\n";
-    sound_with(folder.path(), &format!("#[unsafe(no_mangle)]\n{kernel}"));
+    sound_with(folder.path(), "unassembled", &format!("#[unsafe(no_mangle)]\n{kernel}"));
     let source = fs::read_to_string(folder.path().join("src/lib.rs")).unwrap();
     let line = source.lines().position(|line| line.contains("nonsense")).unwrap() + 1;
-    let built = builder_of(folder.path(), toolchain, &folder.path().join("out"))
-        .target_dir(folder.path().join("target"))
-        .cubin(Arch::Sm80)
-        .build();
+    let built = builder_of(folder.path(), toolchain, &folder.path().join("out")).cubin(Arch::Sm80).build();
     let Err(Error::Assemble { kernel, messages, .. }) = built else { panic!("expected a refusal, got {built:?}") };
     assert_eq!(kernel, "wrong");
     assert!(messages.contains(&format!("src/lib.rs:{line}\n")), "{messages}");
@@ -289,13 +290,9 @@ fn assembly_that_ptxas_refuses_is_shown_with_its_rust_line() {
 fn a_build_script_learns_of_the_sources_of_path_dependencies() {
     let Some(toolchain) = toolchain() else { return };
     let folder = tempfile::tempdir().unwrap();
-    sound_with(folder.path(), "");
-    let request = Request {
-        crate_dir: folder.path(),
-        target_dir: &folder.path().join("target"),
-        features: &[],
-        default_features: true,
-    };
+    sound_with(folder.path(), "sourced", "");
+    let request =
+        Request { crate_dir: folder.path(), target_dir: &target_dir(), features: &[], default_features: true };
     let libraries = cargo::build(&toolchain, &request, &Listener::default()).unwrap();
     let sources = cargo::sources(&libraries).unwrap();
     for source in [fixture("parts").join("src/lib.rs"), folder.path().join("src/lib.rs")] {

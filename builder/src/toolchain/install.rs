@@ -29,26 +29,45 @@ impl Toolchain {
     /// [`Error::NoCompiler`] where the machine has no apt, else the command that failed with what to run instead.
     pub fn install(progress: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Result<Self, Error> {
         let listener = Listener::new(progress);
-        let folder = cache_folder().join("toolchain");
-        fs::create_dir_all(&folder).at("create", &folder)?;
-        let path = folder.join("install.lock");
-        let lock = File::create(&path).at("create", &path)?;
-        lock.lock().at("lock", &path)?;
-        let toolchain = match Toolchain::locate() {
-            Err(Error::NoCompiler { looked, remedies }) => {
-                if Command::new("apt-get").arg("--version").output().is_err() {
-                    return Err(Error::NoCompiler { looked, remedies });
-                }
-                whole(&debian::folder(&cache_folder()), |temporary| install_compiler(temporary, &listener))?;
-                Toolchain::locate()?
-            }
-            other => other?,
-        };
+        let _lock = lock()?;
+        let toolchain = compiler(&listener)?;
         if toolchain.cuda().is_some() {
             return Ok(toolchain);
         }
         whole(&cuda::folder(&cache_folder()), |temporary| install_cuda(temporary, &listener))?;
         Toolchain::locate()
+    }
+
+    /// Installs the compiler alone, as [`Toolchain::install`] does: enough for PTX, on a machine without python.
+    ///
+    /// # Errors
+    /// As [`Toolchain::install`].
+    pub fn install_compiler(progress: impl Fn(Progress<'_>) + Send + Sync + 'static) -> Result<Self, Error> {
+        let _lock = lock()?;
+        compiler(&Listener::new(progress))
+    }
+}
+
+/// Makes installations wait for each other until the file is dropped.
+fn lock() -> Result<File, Error> {
+    let folder = cache_folder().join("toolchain");
+    fs::create_dir_all(&folder).at("create", &folder)?;
+    let path = folder.join("install.lock");
+    let file = File::create(&path).at("create", &path)?;
+    file.lock().at("lock", &path)?;
+    Ok(file)
+}
+
+fn compiler(listener: &Listener) -> Result<Toolchain, Error> {
+    match Toolchain::locate() {
+        Err(Error::NoCompiler { looked, remedies }) => {
+            if Command::new("apt-get").arg("--version").output().is_err() {
+                return Err(Error::NoCompiler { looked, remedies });
+            }
+            whole(&debian::folder(&cache_folder()), |temporary| install_packages(temporary, listener))?;
+            Toolchain::locate()
+        }
+        other => other,
     }
 }
 
@@ -71,7 +90,7 @@ fn emptied(folder: PathBuf) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-fn install_compiler(target: &Path, listener: &Listener) -> Result<(), Error> {
+fn install_packages(target: &Path, listener: &Listener) -> Result<(), Error> {
     let packages = emptied(target.with_extension("packages"))?;
     if let Err(first) = download(&packages, listener) {
         // Package lists that are missing or name versions that are gone are the usual reason; only root can renew them.
