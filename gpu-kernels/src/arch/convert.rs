@@ -38,3 +38,27 @@ pub fn f32_to_bf16(value: f32) -> u16 {
     unsafe { asm!("cvt.rn.bf16.f32 {0}, {1};", out(reg16) bits, in(reg32) value, options(pure, nomem, nostack)) };
     bits
 }
+
+/// `cvt.rn.f16x2.f32`: two conversions to nearest even, `low` in the low half.
+#[inline(always)]
+#[must_use]
+pub fn f32x2_to_f16x2(low: f32, high: f32) -> u32 {
+    let bits: u32;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!("cvt.rn.f16x2.f32 {0}, {1}, {2};", out(reg32) bits, in(reg32) high, in(reg32) low, options(pure, nomem, nostack))
+    };
+    bits
+}
+
+/// `cvt.rn.bf16x2.f32`: two conversions to nearest even, `low` in the low half. sm_80.
+#[inline(always)]
+#[must_use]
+pub fn f32x2_to_bf16x2(low: f32, high: f32) -> u32 {
+    let bits: u32;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!("cvt.rn.bf16x2.f32 {0}, {1}, {2};", out(reg32) bits, in(reg32) high, in(reg32) low, options(pure, nomem, nostack))
+    };
+    bits
+}

@@ -41,6 +41,21 @@ pub unsafe fn ldmatrix_x4_trans(row: SharedPtr) -> [u32; 4] {
     [a, b, c, d]
 }
 
+/// `stmatrix.sync.aligned.m8n8.x4.shared.b16`: the reverse of [`ldmatrix_x4`]. sm_90.
+///
+/// # Safety
+/// Every thread of the warp reaches the same call; addresses are multiples of 16 of rows of this
+/// block's shared memory, not accessed meanwhile.
+#[inline(always)]
+pub unsafe fn stmatrix_x4(row: SharedPtr, registers: [u32; 4]) {
+    let [a, b, c, d] = registers;
+    // SAFETY: the caller vouches for the rows.
+    unsafe {
+        asm!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{4}], {{{0}, {1}, {2}, {3}}};",
+            in(reg32) a, in(reg32) b, in(reg32) c, in(reg32) d, in(reg32) row.0, options(nostack));
+    }
+}
+
 /// Element types that `mma.sync.m16n8k16` multiplies with f32 accumulators.
 pub trait Mma16816: crate::numeric::Element {
     /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: D = A·B + D. With g = lane / 4 and

@@ -5,10 +5,14 @@
 //! say so under Safety; the build marks their call sites convergent.
 
 pub mod async_copy;
+pub mod cluster;
 pub mod convert;
 pub mod global;
 pub mod matrix;
+pub mod mbarrier;
 pub mod shared;
 pub mod sync;
 pub mod thread;
+pub mod tma;
 pub mod warp;
+pub mod wgmma;

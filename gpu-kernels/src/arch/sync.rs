@@ -12,3 +12,13 @@ pub unsafe fn sync_threads() {
     // SAFETY: the caller vouches for convergence.
     unsafe { asm!("barrier.sync.aligned 0;", options(nostack)) }
 }
+
+/// `barrier.sync.aligned id, threads;` Waits for `threads` threads, a multiple of 32, at named barrier `id`.
+///
+/// # Safety
+/// As many threads, in whole warps, reach calls with the same arguments; `id` is 1 … 15.
+#[inline(always)]
+pub unsafe fn sync_named(id: u32, threads: u32) {
+    // SAFETY: the caller vouches for convergence.
+    unsafe { asm!("barrier.sync.aligned {0}, {1};", in(reg32) id, in(reg32) threads, options(nostack)) }
+}

@@ -20,6 +20,14 @@ pub fn block_idx() -> [u32; 3] {
     unsafe { [nvptx::_block_idx_x() as u32, nvptx::_block_idx_y() as u32, nvptx::_block_idx_z() as u32] }
 }
 
+/// `%nctaid.x`: blocks of the grid in x.
+#[inline(always)]
+#[must_use]
+pub fn grid_dim_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { nvptx::_grid_dim_x() as u32 }
+}
+
 /// Position of this thread in its warp, for blocks of one dimension.
 #[inline(always)]
 #[must_use]

@@ -115,13 +115,10 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
             // Without source nothing is loaded, and the op is told so.
             let source = global::load::<16>(c, needs_source);
             let mut words = [0u32; 4];
-            for quarter in 0..vector / 4 {
-                let accumulators = load_f32x4(from.add(quarter * 16));
-                for i in 0..4 {
-                    let at = quarter as usize * 4 + i;
-                    let c = needs_source.then(|| element::<O::Output>(&source, at));
-                    put(&mut words, at, O::apply(&params.op, accumulators[i], c));
-                }
+            let quads = load_quads(from, vector / 4);
+            for at in 0..vector as usize {
+                let c = needs_source.then(|| element::<O::Output>(&source, at));
+                put(&mut words, at, O::apply(&params.op, quads[at / 4][at % 4], c));
             }
             global::store::<16>(d, words);
         } else {
@@ -144,6 +141,27 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
                 }
             }
         }
+    }
+}
+
+/// The first `count` quads of accumulators at `from`, at most two.
+///
+/// Lanes whose vectors are two quads lie 32 bytes apart, so eight of them would use every other bank
+/// twice; half of them read their second quad first.
+///
+/// # Safety
+/// The quads are initialised and not written meanwhile.
+#[inline(always)]
+unsafe fn load_quads(from: SharedPtr, count: u32) -> [[f32; 4]; 2] {
+    // SAFETY: the caller vouches for the quads.
+    unsafe {
+        if count == 1 {
+            return [load_f32x4(from), [0.0; 4]];
+        }
+        let second_first = thread::lane_id() / 4 % 2 == 1;
+        let order = if second_first { [16, 0] } else { [0, 16] };
+        let [a, b] = order.map(|at| load_f32x4(from.add(at)));
+        if second_first { [b, a] } else { [a, b] }
     }
 }
 

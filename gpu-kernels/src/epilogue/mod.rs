@@ -3,10 +3,14 @@
 #[cfg(any(target_arch = "nvptx64", doc))]
 mod exchange;
 mod output_op;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod tma_store;
 
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use exchange::SharedExchange;
 pub use output_op::{LinearCombination, LinearCombinationParams, OutputOp};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use tma_store::{Destination, TmaStore};
 
 #[cfg(any(target_arch = "nvptx64", doc))]
 use crate::{

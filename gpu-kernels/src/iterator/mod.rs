@@ -11,12 +11,16 @@ mod predicated;
 mod shared_layout;
 #[cfg(any(target_arch = "nvptx64", doc))]
 mod shared_tile;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod tma;
 
 pub use operand::OperandTile;
 pub use predicated::{PredicatedTile, PredicatedTileParams};
 pub use shared_layout::{PaddedMnMajor, SharedLayout, Swizzled, Unswizzled};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use shared_tile::{MAX_ACCESSES, SharedTile, Staged};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use tma::TmaTile;
 
 /// Walks the tiles of one operand along K, as one thread sees it: a fixed number of vector
 /// accesses a tile, each with an address and a predicate.

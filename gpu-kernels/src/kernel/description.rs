@@ -94,6 +94,8 @@ pub enum OpClass {
     Simt = 0,
     /// `mma.sync` of the tensor cores.
     TensorOp = 1,
+    /// `wgmma` of the tensor cores.
+    Wgmma = 2,
 }
 
 impl OpClass {
@@ -103,6 +105,7 @@ impl OpClass {
         match self {
             Self::Simt => "simt",
             Self::TensorOp => "tensorop",
+            Self::Wgmma => "wgmma",
         }
     }
 }

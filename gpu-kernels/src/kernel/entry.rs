@@ -11,11 +11,12 @@
 /// static DESCRIPTION: <Type as Kernel>::Description = <Type as Kernel>::DESCRIPTION;
 /// #[unsafe(no_mangle)]
 /// pub unsafe extern "ptx-kernel" fn name(params: <Type as Kernel>::Params) {
-///     unsafe { <Type as Kernel>::run(&params) }
+///     let address = /* of `params`, by `cvta.param` */;
+///     unsafe { <Type as Kernel>::run(&params, address) }
 /// }
 /// ```
 ///
-/// The crate that uses it needs `#![feature(abi_ptx)]`.
+/// The crate that uses it needs `#![feature(abi_ptx, asm_experimental_arch)]`.
 #[macro_export]
 macro_rules! kernel {
     ($($(#[$attribute:meta])* $name:ident: $kernel:ty;)+) => {$(
@@ -35,7 +36,15 @@ macro_rules! kernel {
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(params: <$kernel as $crate::kernel::Kernel>::Params) {
             // SAFETY: the caller is the host, which vouches for all of it.
-            unsafe { <$kernel as $crate::kernel::Kernel>::run(&params) }
+            unsafe {
+                // The copy engine reads tensor maps where they are, in parameter space; a Rust reference would make a copy.
+                let address: u64;
+                ::core::arch::asm!(
+                    concat!("mov.b64 {0}, ", stringify!($name), "_param_0; cvta.param.u64 {0}, {0};"),
+                    out(reg64) address, options(pure, nomem, nostack)
+                );
+                <$kernel as $crate::kernel::Kernel>::run(&params, address)
+            }
         }
     )+};
 }

@@ -63,7 +63,7 @@ impl<C: GemmConfig> Kernel for Gemm<C> {
     };
 
     #[inline(always)]
-    unsafe fn run(params: &Self::Params) {
+    unsafe fn run(params: &Self::Params, _: u64) {
         let shared = SharedPtr::dynamic();
         // SAFETY: the whole block runs the same path; the host vouches for the operands.
         unsafe {

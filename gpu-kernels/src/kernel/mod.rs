@@ -10,6 +10,11 @@ mod entry;
 mod gemm;
 mod name;
 mod params;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod specialized;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod specialized_config;
+mod tensor_map;
 
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use config::{GemmConfig, OperandA, OperandB};
@@ -23,6 +28,11 @@ pub use description::{GemmDescription, Header, KIND_GEMM, KIND_PLAIN, MAGIC, OpC
 pub use gemm::Gemm;
 pub use name::KernelName;
 pub use params::{GemmParams, GemmShape, MatrixOperand};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use specialized::{SpecializedGemm, SpecializedParams};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use specialized_config::{SpecializedConfig, TmaA, TmaB, Transposed};
+pub use tensor_map::TensorMap;
 
 /// A kernel: a composition of parts with everything the host must know about it.
 pub trait Kernel: 'static {
@@ -39,6 +49,6 @@ pub trait Kernel: 'static {
     ///
     /// # Safety
     /// Called by every thread of a launch as [`DESCRIPTION`](Self::DESCRIPTION) demands, with the same `params`, whose
-    /// operands lie in device memory.
-    unsafe fn run(params: &Self::Params);
+    /// operands lie in device memory. `address` is the generic address of `params` in the kernel's parameter space.
+    unsafe fn run(params: &Self::Params, address: u64);
 }

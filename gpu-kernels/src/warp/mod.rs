@@ -5,12 +5,16 @@ mod position;
 mod simt;
 #[cfg(any(target_arch = "nvptx64", doc))]
 mod tensor_op;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod warpgroup;
 
 pub use position::{AccumulatorMap, LdmatrixMap, SimtMap, TensorOpMap};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use simt::{Simt, SimtOperand};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use tensor_op::{LdmatrixOperand, TensorOp};
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use warpgroup::{Warpgroup, WarpgroupMma};
 
 #[cfg(any(target_arch = "nvptx64", doc))]
 use crate::{arch::shared::SharedPtr, fragment::Fragment, iterator::SharedLayout, kernel::OpClass, numeric::Element};

@@ -1,6 +1,6 @@
 //! The kernels that Falchion ships: one composed type a line, for the device only.
 #![no_std]
-#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 #![cfg(target_arch = "nvptx64")]
 
 use falchion_device::kernel;

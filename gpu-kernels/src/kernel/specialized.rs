@@ -1,0 +1,148 @@
+//! The warp-specialised persistent GEMM. sm_90a.
+
+use super::description::{GemmDescription, Header, KIND_GEMM, OpClass};
+use super::{GemmShape, Kernel, KernelName, MatrixOperand, SpecializedConfig, TensorMap};
+use crate::arch::shared::SharedPtr;
+use crate::arch::{cluster, thread, tma, warp};
+use crate::epilogue::{Destination, OutputOp, TmaStore};
+use crate::fragment::Fragment;
+use crate::layout::StorageOrder;
+use crate::numeric::{Element, ElementKind};
+use crate::schedule::{RasterParams, TileScheduler};
+use crate::threadblock::{Specialized, TmaPipeline};
+use crate::warp::WarpgroupMma;
+use core::marker::PhantomData;
+use core::mem::offset_of;
+
+/// The persistent GEMM made of the parts of `C`, cooperative: all consumers work on one tile at a time, each on its 64 rows.
+#[derive(Debug)]
+pub struct SpecializedGemm<C>(PhantomData<C>);
+
+/// The parameter block of a [`SpecializedGemm`], by value. `Op` is that of its output op.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SpecializedParams<Op> {
+    /// A, in boxes of [`TmaTile::BOX`](crate::iterator::TmaTile::BOX).
+    pub a: TensorMap,
+    /// B, likewise.
+    pub b: TensorMap,
+    /// D, in boxes of [`TmaStore::BOX`].
+    pub d: TensorMap,
+    /// C, row-major; not read when the output op needs no source.
+    pub c: MatrixOperand,
+    /// Extents.
+    pub shape: GemmShape,
+    /// The grid of tiles, in tiles of a cluster.
+    pub raster: RasterParams,
+    /// Scalars and operands of the output op.
+    pub op: Op,
+}
+
+impl<C: SpecializedConfig> SpecializedGemm<C> {
+    const TILES_BYTES: u32 = C::STAGES * Specialized::<C>::STAGE_BYTES;
+    const BUFFERS_BYTES: u32 = C::CONSUMERS * TmaStore::<C::OutputOp>::SHARED_BYTES;
+}
+
+impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
+    type Params = SpecializedParams<<C::OutputOp as OutputOp>::Params>;
+    type Description = GemmDescription;
+
+    const DESCRIPTION: GemmDescription = {
+        assert!(C::CONSUMERS == 2, "the register pool is divided for two consumer warpgroups");
+        let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + C::STAGES * TmaPipeline::BARRIER_BYTES;
+        assert!(shared_bytes <= 232_448, "a block has at most 227 KiB of shared memory");
+        let element = <C::Mma as WarpgroupMma>::Element::KIND as u32;
+        let alignment = 16 / <C::Mma as WarpgroupMma>::Element::BYTES as u32;
+        GemmDescription {
+            header: Header {
+                words: GemmDescription::WORDS as u32,
+                arch: 90,
+                arch_specific: 1,
+                cluster: [C::CLUSTER, 1, 1],
+                kind: KIND_GEMM,
+                ..Header::new(C::THREADS, shared_bytes)
+            },
+            tile: [C::TILE_M, C::TILE_N, C::K],
+            stages: C::STAGES,
+            elements: [element, element, <C::OutputOp as OutputOp>::Output::KIND as u32, ElementKind::F32 as u32],
+            orders: [C::OrderA::ORDER as u32, C::OrderB::ORDER as u32],
+            alignment: [alignment; 2],
+            op_class: OpClass::Wgmma as u32,
+            warps: [4 * C::CONSUMERS, 1],
+            params_bytes: size_of::<Self::Params>() as u32,
+        }
+    };
+
+    /// `falchion_wgmma_<instruction><op>_<type>_<M>x<N>x<K>_<cluster>x1x1_<stages>_<orders of A and B>_cooperative`.
+    const NAME: KernelName = {
+        let name = KernelName::new("falchion_wgmma_").text(C::Mma::NAME).text("_");
+        let name = name.text(<C::Mma as WarpgroupMma>::Element::KIND.name()).text("_");
+        let name = name.number(C::TILE_M).text("x").number(C::TILE_N).text("x").number(C::K).text("_");
+        let name = name.number(C::CLUSTER).text("x1x1_").number(C::STAGES).text("_");
+        name.letter(C::OrderA::ORDER.letter()).letter(C::OrderB::ORDER.letter()).text("_cooperative")
+    };
+
+    #[inline(always)]
+    unsafe fn run(params: &Self::Params, address: u64) {
+        let tiles = SharedPtr::dynamic();
+        let buffers = tiles.add(Self::TILES_BYTES);
+        let map_a = address + offset_of!(Self::Params, a) as u64;
+        let map_b = address + offset_of!(Self::Params, b) as u64;
+        let map_d = address + offset_of!(Self::Params, d) as u64;
+        let thread = thread::thread_idx_x();
+        let shape = params.shape;
+        let k_tiles = shape.k.div_ceil(C::K);
+        let count = params.raster.tiles_m.get() * params.raster.tiles_n.get();
+        let step = thread::grid_dim_x() / C::CLUSTER;
+        let first = thread::block_idx()[0] / C::CLUSTER;
+        // SAFETY: roles diverge by warpgroup and meet again at the cluster's barrier; the host vouches for the operands.
+        unsafe {
+            let warpgroup = warp::broadcast_first(thread / 128);
+            let rank = if C::CLUSTER == 1 { 0 } else { cluster::block_rank() };
+            let ring = Specialized::<C>::ring(buffers.add(Self::BUFFERS_BYTES));
+            let origin = |index: u32| {
+                let tile = C::Scheduler::tile(&params.raster, [index, 0, 0]);
+                [(tile.m * C::CLUSTER + rank) * C::TILE_M, tile.n * C::TILE_N]
+            };
+            // 384 threads begin with 168 registers each; the pool balances at 24 and 2 × 240. 40 instead of 24 hangs.
+            if warpgroup == 0 {
+                cluster::release_registers::<24>();
+                if thread == 0 {
+                    tma::prefetch(map_a);
+                    tma::prefetch(map_b);
+                    let mut producer = ring.producer();
+                    let mut index = first;
+                    while index < count {
+                        Specialized::<C>::produce(&mut producer, tiles, [map_a, map_b], origin(index), k_tiles, rank);
+                        index += step;
+                    }
+                }
+            } else {
+                cluster::acquire_registers::<240>();
+                let consumer_index = warpgroup - 1;
+                let mut consumer = ring.consumer();
+                let own = buffers.add(consumer_index * TmaStore::<C::OutputOp>::SHARED_BYTES);
+                let mut index = first;
+                while index < count {
+                    let mut d = <C::Mma as WarpgroupMma>::Accumulators::ZERO;
+                    Specialized::<C>::consume(&mut consumer, tiles, &mut d, consumer_index, k_tiles);
+                    let [m, n] = origin(index);
+                    let to = Destination {
+                        op: &params.op,
+                        source: &params.c,
+                        extents: [shape.m, shape.n],
+                        map: map_d,
+                        origin: [m + consumer_index * C::Mma::M, n],
+                    };
+                    TmaStore::<C::OutputOp>::run(d.as_ref(), to, own, 1 + consumer_index);
+                    index += step;
+                }
+                if thread % 128 == 0 {
+                    TmaStore::<C::OutputOp>::finish();
+                }
+            }
+            // No block leaves while another may copy into it or arrive at its barriers.
+            cluster::sync_cluster();
+        }
+    }
+}

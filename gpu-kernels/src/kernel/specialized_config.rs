@@ -1,0 +1,71 @@
+//! A warp-specialised GEMM as a list of parts. sm_90a.
+
+use crate::arch::wgmma::Transposition;
+use crate::epilogue::OutputOp;
+use crate::iterator::TmaTile;
+use crate::layout::{Major, StorageOrder};
+use crate::schedule::TileScheduler;
+use crate::warp::WarpgroupMma;
+use core::marker::PhantomData;
+
+/// The parts of a GEMM whose producer warp feeds consumer warpgroups through the copy engine.
+pub trait SpecializedConfig: Sized + 'static {
+    /// What a warpgroup multiplies.
+    type Mma: WarpgroupMma;
+    /// Storage order of A (M × K).
+    type OrderA: StorageOrder;
+    /// Storage order of B (K × N).
+    type OrderB: StorageOrder;
+    /// Consumer warpgroups, one below the other along M.
+    const CONSUMERS: u32;
+    /// Tiles of A and B in shared memory.
+    const STAGES: u32;
+    /// Blocks of a cluster, one below the other along M; they share B.
+    const CLUSTER: u32;
+    /// The element-wise end.
+    type OutputOp: OutputOp<Output = <Self::Mma as WarpgroupMma>::Element>;
+    /// Which cluster computes which tiles.
+    type Scheduler: TileScheduler;
+
+    /// Extent of a tile along K: 128 bytes.
+    const K: u32 = 4 * <Self::Mma as WarpgroupMma>::K;
+    /// Rows of the block's tile.
+    const TILE_M: u32 = Self::Mma::M * Self::CONSUMERS;
+    /// Columns of the block's tile.
+    const TILE_N: u32 = Self::Mma::N;
+    /// Threads: the producer's warpgroup and the consumers'.
+    const THREADS: u32 = 128 * (1 + Self::CONSUMERS);
+}
+
+/// The tile of A that a block of `C` copies.
+#[derive(Debug)]
+pub struct TmaA<C>(PhantomData<C>);
+
+/// The tile of B that the cluster of a block of `C` copies.
+#[derive(Debug)]
+pub struct TmaB<C>(PhantomData<C>);
+
+impl<C: SpecializedConfig> TmaTile for TmaA<C> {
+    type Element = <C::Mma as WarpgroupMma>::Element;
+    const MAJOR: Major = Major::of_a(C::OrderA::ORDER);
+    const MN: u32 = C::TILE_M;
+    const K: u32 = C::K;
+    const SHARES: u32 = 1;
+}
+
+impl<C: SpecializedConfig> TmaTile for TmaB<C> {
+    type Element = <C::Mma as WarpgroupMma>::Element;
+    const MAJOR: Major = Major::of_b(C::OrderB::ORDER);
+    const MN: u32 = C::TILE_N;
+    const K: u32 = C::K;
+    const SHARES: u32 = C::CLUSTER;
+}
+
+/// Which operands of `C` are MN-major.
+#[derive(Debug)]
+pub struct Transposed<C>(PhantomData<C>);
+
+impl<C: SpecializedConfig> Transposition for Transposed<C> {
+    const A: bool = matches!(TmaA::<C>::MAJOR, Major::Mn);
+    const B: bool = matches!(TmaB::<C>::MAJOR, Major::Mn);
+}
