@@ -23,6 +23,11 @@
 //! # Features
 //! - `sim` (default): the simulator as a device.
 //! - `cuda`: NVIDIA GPUs. Links `libcuda`; [`Backend::Auto`] then prefers a GPU.
+//!
+//! At least one of the two is needed.
+
+#[cfg(not(any(feature = "sim", feature = "cuda")))]
+compile_error!("falchion needs a kind of device: enable its feature `sim`, `cuda`, or both");
 
 mod arch;
 mod buffer;

@@ -112,3 +112,41 @@ impl StockKernel {
         device.cached_kernel(self.name, || Ok(self.load(device)?.kernel(self.name)?.into_engine()))
     }
 }
+
+#[cfg(all(test, feature = "sim"))]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A stock kernel that lives as long as the test.
+    pub(crate) fn stock_kernel(name: &'static str, description: &[u32], ptx: &str) -> StockKernel {
+        let bytes = miniz_oxide::deflate::compress_to_vec(ptx.as_bytes(), 1).leak();
+        let description = description.to_vec().leak();
+        StockKernel { name, arch: "sm_80", description, ptx: Deflated { bytes, length: ptx.len() }, cubins: &[] }
+    }
+
+    #[test]
+    fn a_damaged_kernel_is_a_typed_error() {
+        let mut kernel = stock_kernel("k", &[], "some text that is long enough to be worth it");
+        assert!(kernel.ptx().unwrap().starts_with("some text"));
+        kernel.ptx.length += 1;
+        assert!(matches!(kernel.ptx(), Err(Error::DamagedKernel { .. })));
+        kernel.ptx = Deflated { bytes: &[1, 2, 3], length: 3 };
+        assert_eq!(
+            kernel.ptx().unwrap_err().to_string().split(';').next(),
+            Some("kernel `k` is damaged: Truncated input stream")
+        );
+    }
+
+    #[test]
+    fn every_embedded_kernel_inflates_and_describes_itself() {
+        for kernel in kernels() {
+            let ptx = kernel.ptx().unwrap();
+            assert!(ptx.contains(kernel.name()), "{}", kernel.name());
+            assert_eq!(Arch::of_ptx(&ptx), Some(kernel.arch().unwrap()));
+            kernel.machine_code().unwrap();
+            for cubin in kernel.cubins {
+                cubin.image.inflate(kernel.name()).unwrap();
+            }
+        }
+    }
+}

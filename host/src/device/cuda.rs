@@ -68,13 +68,15 @@ impl CudaEngine {
             }
             status => driver_error("cuDeviceGet", status),
         })?;
-        let info = Self::query(&device, version).map_err(failed("cuDeviceGetAttribute"))?;
+        let shared = driver::max_dynamic_shared(device.as_raw());
+        let shared = shared.map_err(|status| driver_error("cuDeviceGetAttribute", status))?;
+        let info = Self::query(&device, version, shared).map_err(failed("cuDeviceGetAttribute"))?;
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         let gpu = Gpu { context, last_kernel: Mutex::new("".into()), fault: OnceLock::new() };
         Ok(Self { info, gpu: Arc::new(gpu) })
     }
 
-    fn query(device: &Device, driver: CudaVersion) -> Result<DeviceInfo, CudaError> {
+    fn query(device: &Device, driver: CudaVersion, max_dynamic_shared_bytes: u32) -> Result<DeviceInfo, CudaError> {
         let attribute = |attribute| device.get_attribute(attribute).map(i32::unsigned_abs);
         Ok(DeviceInfo {
             kind: DeviceKind::Cuda,
@@ -85,7 +87,7 @@ impl CudaEngine {
             l2_bytes: attribute(DeviceAttribute::L2CacheSize)?.into(),
             memory_bytes: device.total_memory()? as u64,
             driver: Some(driver),
-            max_dynamic_shared_bytes: attribute(DeviceAttribute::MaxSharedMemoryPerBlockOptin)?,
+            max_dynamic_shared_bytes,
         })
     }
 }

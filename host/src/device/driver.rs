@@ -29,10 +29,13 @@ const JIT_ERROR_LOG: [c_int; 2] = [5, 6];
 const JIT_ERROR_LOG_BYTES: usize = 16 * 1024;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
+const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
 
 unsafe extern "C" {
     fn cuGetErrorName(status: Status, text: *mut *const c_char) -> Status;
     fn cuGetErrorString(status: Status, text: *mut *const c_char) -> Status;
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) -> Status;
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Status;
     fn cuMemFree_v2(address: u64) -> Status;
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Status;
@@ -95,6 +98,14 @@ pub(super) fn is_fault(status: Status) -> bool {
 /// `Err` with what the driver returned, unless that is success.
 fn check(status: Status) -> Result<(), Status> {
     if status == SUCCESS { Ok(()) } else { Err(status) }
+}
+
+/// The shared memory a block may have when its kernel asks for it, in bytes.
+pub(super) fn max_dynamic_shared(device: c_int) -> Result<u32, Status> {
+    let mut bytes = 0;
+    // SAFETY: writes the value.
+    check(unsafe { cuDeviceGetAttribute(&mut bytes, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) })?;
+    Ok(bytes.unsigned_abs())
 }
 
 /// Reserves device memory in the current context.

@@ -10,7 +10,6 @@ pub(crate) enum Image<'a> {
     /// PTX text, compiled on loading.
     Ptx(&'a str),
     /// Machine code.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "only gpus run machine code"))]
     Cubin(&'a [u8]),
 }
 

@@ -89,9 +89,12 @@ impl Engine for SimEngine {
     }
 
     fn module(&self, name: &str, image: Image<'_>) -> Result<Arc<dyn EngineModule>> {
-        let Image::Ptx(ptx) = image else {
-            let reason = "the simulator runs ptx, not machine code".to_owned();
-            return Err(Error::DamagedKernel { kernel: name.to_owned(), reason });
+        let ptx = match image {
+            Image::Ptx(ptx) => ptx,
+            Image::Cubin(bytes) => {
+                let log = format!("the simulator runs ptx, not machine code ({} bytes)", bytes.len());
+                return Err(Error::Compilation { module: name.to_owned(), log });
+            }
         };
         let module = falchion_sim::Module::parse(ptx)
             .map_err(|error| Error::Compilation { module: name.to_owned(), log: error.to_string() })?;

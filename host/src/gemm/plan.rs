@@ -256,3 +256,7 @@ impl<T> fmt::Debug for GemmPlan<T> {
         f.debug_struct("GemmPlan").field("problem", &self.problem).field("kernels", &kernels).finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, feature = "sim"))]
+#[path = "plan_tests.rs"]
+mod tests;
