@@ -1,4 +1,13 @@
 //! Whole kernels on the simulator, one file a property.
 
+mod arithmetic;
+mod collectives;
 mod common;
 mod control;
+mod conversions;
+mod copies;
+mod counters;
+mod faults;
+mod matrices;
+mod refusals;
+mod spaces;
