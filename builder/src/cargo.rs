@@ -30,7 +30,7 @@ const RUSTFLAGS: [&str; 4] = [
 ];
 
 /// The profile of a device crate, whatever the profiles of its workspace say.
-const PROFILE: [&str; 9] = [
+const PROFILE: [&str; 10] = [
     "panic=\"abort\"",
     "codegen-units=1",
     "opt-level=3",
@@ -40,6 +40,8 @@ const PROFILE: [&str; 9] = [
     "incremental=false",
     "debug-assertions=false",
     "overflow-checks=false",
+    // Kernels travel; the paths of the machine that built them stay behind.
+    "trim-paths=\"all\"",
 ];
 
 /// What cargo is asked to build.
@@ -103,7 +105,16 @@ fn command(toolchain: &Toolchain, request: &Request<'_>, manifest: &Path) -> Com
         .env("RUSTC_WORKSPACE_WRAPPER", "")
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\x1f"))
-        .args(["rustc", "--lib", "--crate-type=rlib", "--release", "--target", TARGET, "-Zbuild-std=core"])
+        .args([
+            "rustc",
+            "--lib",
+            "--crate-type=rlib",
+            "--release",
+            "--target",
+            TARGET,
+            "-Zbuild-std=core",
+            "-Ztrim-paths",
+        ])
         .args(["--message-format=json-render-diagnostics", "--color=never", "--manifest-path"])
         .arg(manifest)
         .arg("--target-dir")

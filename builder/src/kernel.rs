@@ -5,7 +5,7 @@ use crate::{
     error::{At, run},
     ir::{Annotation, Module, annotate},
     lint,
-    ptx::align_tensor_maps,
+    ptx::{align_tensor_maps, without_comments},
     ptxas,
 };
 use sha2::{Digest, Sha256};
@@ -80,6 +80,8 @@ impl Kernel<'_> {
             cubins.push(cubin);
         }
         allowed.extend(self.admit(findings, job)?);
+        let path = job.work.join(self.ptx_file());
+        fs::write(&path, without_comments(&ptx)).at("write", &path)?;
         let artifact = KernelArtifact {
             name: self.name.to_owned(),
             arch: self.arch,

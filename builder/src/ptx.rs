@@ -3,20 +3,38 @@
 use crate::SourceLine;
 use std::collections::HashMap;
 
-/// Aligns tensor maps: a 128-byte parameter that is aligned to 16 becomes aligned to 64.
+/// Aligns what may hold tensor maps: a by-value parameter of 128 bytes or more that is aligned to 16 becomes aligned to 64.
 ///
 /// TMA wants its descriptor on a 64-byte boundary and rustc cannot pass a by-value parameter aligned beyond 16.
 pub(crate) fn align_tensor_maps(ptx: &str) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
-        let parameter = line.trim_start().starts_with(".param .align 16 .b8 ")
-            && line.trim_end().trim_end_matches(',').ends_with("[128]");
-        if parameter {
+        let bytes = line.trim_start().strip_prefix(".param .align 16 .b8 ").and_then(|declaration| {
+            let (_, length) = declaration.trim_end().trim_end_matches(',').strip_suffix(']')?.rsplit_once('[')?;
+            length.parse::<u32>().ok()
+        });
+        if bytes.is_some_and(|bytes| bytes >= 128) {
             out.push_str(&line.replacen(".align 16", ".align 64", 1));
         } else {
             out.push_str(line);
         }
         out.push('\n');
+    }
+    out
+}
+
+/// PTX without comments, which are most of it: LLVM writes after each `.loc` through which calls it was inlined.
+pub(crate) fn without_comments(ptx: &str) -> String {
+    let mut out = String::with_capacity(ptx.len() / 2);
+    for line in ptx.lines() {
+        // No string of PTX holds two slashes but a file name, and those stand on lines of their own.
+        let code =
+            if line.trim_start().starts_with(".file") { line } else { line.split("//").next().unwrap_or_default() };
+        let code = code.trim_end();
+        if !code.is_empty() {
+            out.push_str(code);
+            out.push('\n');
+        }
     }
     out
 }
@@ -93,12 +111,19 @@ mod tests {
     #[test]
     fn only_tensor_maps_are_aligned_anew() {
         let ptx = "\t.param .align 16 .b8 k_param_0[128],\n\t.param .align 16 .b8 k_param_1[64],\n\
-                   \t.param .align 4 .b8 k_param_2[128],\n\t.param .align 16 .b8 k_param_3[128]\n\
+                   \t.param .align 4 .b8 k_param_2[128],\n\t.param .align 16 .b8 k_param_3[432]\n\
                    .global .align 16 .b8 table[128];\n";
         let aligned = align_tensor_maps(ptx);
         assert_eq!(aligned.matches(".align 64").count(), 2);
-        assert!(aligned.contains(".align 64 .b8 k_param_0[128],") && aligned.contains(".align 64 .b8 k_param_3[128]"));
+        assert!(aligned.contains(".align 64 .b8 k_param_0[128],") && aligned.contains(".align 64 .b8 k_param_3[432]"));
         assert_eq!(align_tensor_maps(&aligned), aligned);
+    }
+
+    #[test]
+    fn comments_go_and_code_stays() {
+        let ptx =
+            "// header\n\t.loc\t1 30 5 // core/mem.rs:30:5 @[ src/lib.rs:9:2 ]\n\tret;\n\n\t.file 1 \"//x/core\"\n";
+        assert_eq!(without_comments(ptx), "\t.loc\t1 30 5\n\tret;\n\t.file 1 \"//x/core\"\n");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub trait OutputOp: 'static {
     /// Element type of the source C and the output D.
     type Output: Element;
     /// Scalars, by value.
-    type Params: Copy + 'static;
+    type Params: bytemuck::NoUninit;
 
     /// Whether C is read. When false, C may be absent, or hold NaN.
     fn needs_source(params: &Self::Params) -> bool;
@@ -26,7 +26,7 @@ pub trait OutputOp: 'static {
 pub struct LinearCombination<T>(core::marker::PhantomData<T>);
 
 /// Scalars of [`LinearCombination`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::NoUninit)]
 #[repr(C)]
 pub struct LinearCombinationParams {
     /// Factor of the product.

@@ -27,6 +27,7 @@ impl<C: GemmConfig> Kernel for Gemm<C> {
     type Description = GemmDescription;
 
     const DESCRIPTION: GemmDescription = {
+        let () = Self::Params::IS_DENSE;
         assert!(C::THREADS <= 1024, "a block has at most 1,024 threads");
         let shared_bytes = max(<C::Mainloop as Mainloop<C>>::SHARED_BYTES, <C::Epilogue as Epilogue<C>>::SHARED_BYTES);
         assert!(shared_bytes <= 232_448, "a block has at most 227 KiB of shared memory");

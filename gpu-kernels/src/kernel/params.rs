@@ -1,9 +1,10 @@
 //! What the host hands to a GEMM kernel.
 
 use crate::schedule::RasterParams;
+use bytemuck::NoUninit;
 
 /// A matrix operand on the device: where it starts, and its leading dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct MatrixOperand {
     /// Device address of entry (0, 0).
@@ -13,7 +14,7 @@ pub struct MatrixOperand {
 }
 
 /// Extents of a GEMM: A is m × k, B is k × n, C and D are m × n.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct GemmShape {
     /// Rows of A, C and D.
@@ -47,6 +48,19 @@ pub struct GemmParams<Op> {
     /// Elements of C and D that one access may move: 1, or a full 128-bit vector when both
     /// pointers, both leading dimensions and n allow it.
     pub output_alignment: u32,
+    /// Zero. Keeps the block free of padding.
+    pub reserved: u32,
     /// Scalars and operands of the output op.
     pub op: Op,
+}
+
+// SAFETY: the fields before `op` fill 96 bytes without gap, and `Op` has none; what could follow it is refused here.
+unsafe impl<Op: NoUninit> NoUninit for GemmParams<Op> {}
+
+impl<Op> GemmParams<Op> {
+    /// Evaluates when the block has no padding; a kernel's description evaluates it.
+    pub const IS_DENSE: () = assert!(
+        size_of::<Self>() == 96 + size_of::<Op>(),
+        "the parameters of an output op must be a multiple of 8 bytes, so that the kernel's block has no padding"
+    );
 }

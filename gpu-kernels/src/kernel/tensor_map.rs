@@ -4,7 +4,7 @@
 ///
 /// The engine wants them at a multiple of 64, in the kernel's parameter block. The type says 16,
 /// the most rustc takes for a by-value kernel parameter; the build raises the block's alignment.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(16))]
 pub struct TensorMap(pub [u64; 16]);
 

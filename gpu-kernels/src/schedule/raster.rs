@@ -4,7 +4,7 @@ use super::{TileCoordinate, TileScheduler};
 use core::num::NonZeroU32;
 
 /// Extents of the grid of tiles and the width of a rasterisation group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
 #[repr(C)]
 pub struct RasterParams {
     /// Rows of tiles: ⌈m / tile m⌉.
