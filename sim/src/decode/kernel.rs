@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Parameter, Prefill};
 use super::flow;
+use super::inline::inline;
 use super::instruction::{Guard, Inst};
 use super::slots;
 use crate::counters::Class;
@@ -43,6 +44,7 @@ pub(crate) struct Kernel {
 
 /// Decodes an entry point of `unit`.
 pub(crate) fn decode(unit: &Unit, function: &Function) -> Result<Kernel, ParseError> {
+    let function = &inline(unit, function, &[])?;
     let flow = flow::analyse(function)?;
     let slots = slots::assign(function, &flow);
     let mut builder = Builder::new(unit, function, &flow, &slots);

@@ -3,6 +3,7 @@
 
 mod builder;
 pub(crate) mod flow;
+mod inline;
 pub(crate) mod instruction;
 pub(crate) mod kernel;
 mod slots;

@@ -1,13 +1,14 @@
 //! Atomic read-modify-write: `atom` and `red`.
 
 use super::data::{Any, space};
-use super::lane::by_integer;
+use super::lane::{Lane, by_integer};
 use super::memory::{by_space, count_access, memory_bytes};
 use super::{Decoded, Decoding};
 use crate::counters::Class;
 use crate::decode::Inst;
 use crate::fault::{FaultKind, Space};
 use crate::machine::context::{Flow, Trap, lanes};
+use crate::machine::registers::Word;
 use crate::numeric::exact::add_odd;
 use crate::numeric::format::{BF16, F16, Format, Rounding};
 
@@ -22,6 +23,12 @@ fn add_half(format: Format, a: u64, b: u64) -> u64 {
 
 fn add_pair(format: Format, a: u64, b: u64) -> u64 {
     add_half(format, a, b) | add_half(format, a >> 16, b >> 16) << 16
+}
+
+/// Applies `f` to the numbers of type `T` that the bits are.
+fn each<T: Lane>(old: u64, b: u64, f: impl Fn(T, T) -> T) -> u64 {
+    let read = |bits: u64| T::read(T::Storage::from_bits(bits.into()));
+    f(read(old), read(b)).write().to_bits() as u64
 }
 
 fn update(operation: &str, name: &str) -> Option<Update> {
@@ -39,9 +46,9 @@ fn update(operation: &str, name: &str) -> Option<Update> {
         ("add", "bf16") => |old, b, _| add_half(BF16, old, b),
         ("add", "f16x2") => |old, b, _| add_pair(F16, old, b),
         ("add", "bf16x2") => |old, b, _| add_pair(BF16, old, b),
-        ("add", _) => by_integer!(name, T => |old, b, _| (old as T).wrapping_add(b as T) as u64, else return None),
-        ("min", _) => by_integer!(name, T => |old, b, _| (old as T).min(b as T) as u64, else return None),
-        ("max", _) => by_integer!(name, T => |old, b, _| (old as T).max(b as T) as u64, else return None),
+        ("add", _) => by_integer!(name, T => |old, b, _| each(old, b, T::wrapping_add), else return None),
+        ("min", _) => by_integer!(name, T => |old, b, _| each(old, b, |x: T, y: T| x.min(y)), else return None),
+        ("max", _) => by_integer!(name, T => |old, b, _| each(old, b, |x: T, y: T| x.max(y)), else return None),
         _ => return None,
     })
 }

@@ -64,7 +64,7 @@ fn product(i: &mut Inst<'_, '_>) -> Decoding {
             return Err(i.unknown_modifier("sat"));
         }
         return ternary(i, CLASS, |a: i32, b: i32, c: i32| {
-            ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)
+            (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c)
         });
     }
     match half {
@@ -87,7 +87,7 @@ fn product(i: &mut Inst<'_, '_>) -> Decoding {
 fn high(a: i128, b: i128, bits: u32) -> i128 {
     // The product of two unsigned 64-bit numbers does not fit an `i128` as a number, but it does as bits.
     if bits == 64 && a >= 0 && b >= 0 {
-        return (a as u128 * b as u128 >> 64) as i128;
+        return ((a as u128 * b as u128) >> 64) as i128;
     }
     (a * b) >> bits
 }
@@ -122,9 +122,14 @@ fn product24(i: &mut Inst<'_, '_>) -> Decoding {
     };
     let is_mad = i.mnemonic() == "mad24";
     let name = i.take_type();
-    let unsigned = move |a: u32, b: u32| (u64::from(a & 0xff_ffff) * u64::from(b & 0xff_ffff) >> shift) as u32;
-    let signed =
-        move |a: u32, b: u32| (i64::from((a as i32) << 8 >> 8) * i64::from((b as i32) << 8 >> 8) >> shift) as u32;
+    let unsigned = move |a: u32, b: u32| {
+        let low = |word: u32| u64::from(word & 0xff_ffff);
+        ((low(a) * low(b)) >> shift) as u32
+    };
+    let signed = move |a: u32, b: u32| {
+        let low = |word: u32| i64::from((word as i32) << 8 >> 8);
+        ((low(a) * low(b)) >> shift) as u32
+    };
     match (name, is_mad) {
         ("u32", false) => binary(i, CLASS, unsigned),
         ("s32", false) => binary(i, CLASS, signed),

@@ -63,7 +63,7 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
         "ldmatrix" | "stmatrix" | "movmatrix" => matrix::decode(i),
         "mma" => mma::decode(i),
         "cp" => async_copy::decode(i),
-        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" | "call" => control::decode(i),
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::decode(i),
         _ => Err(i.unknown()),
     }
 }

@@ -75,7 +75,7 @@ impl Barriers {
         waits: bool,
         part: Reduction,
     ) -> Result<(), Box<FaultKind>> {
-        if barrier >= 16 || threads % 32 != 0 || (threads == 0 && !waits) {
+        if barrier >= 16 || !threads.is_multiple_of(32) || (threads == 0 && !waits) {
             return Err(Box::new(FaultKind::BadBarrier { barrier, threads }));
         }
         let state = &mut self.barriers[barrier as usize];

@@ -93,9 +93,9 @@ pub(crate) fn sectors(addresses: &[u64; 32], active: u32) -> u32 {
     let mut list = [0u64; 32];
     let mut count = 0;
     let mut sorted = true;
-    for lane in 0..32 {
+    for (lane, address) in addresses.iter().enumerate() {
         if active >> lane & 1 == 1 {
-            let sector = addresses[lane] >> 5;
+            let sector = address >> 5;
             if count > 0 && list[count - 1] == sector {
                 continue;
             }

@@ -122,9 +122,7 @@ fn body(stream: &mut Stream<'_>, unit: &mut Unit, function: &mut Function) -> Re
                         let variable = variable(stream, space)?;
                         stream.expect(';')?;
                         match space {
-                            VariableSpace::Local | VariableSpace::Parameter => {
-                                function.variables.push(variable);
-                            }
+                            VariableSpace::Local | VariableSpace::Parameter => own(function, variable),
                             _ => unit.variables.push(variable),
                         }
                     }
@@ -143,6 +141,17 @@ fn body(stream: &mut Stream<'_>, unit: &mut Unit, function: &mut Function) -> Re
     Ok(())
 }
 
+/// Keeps a variable of the thread. Call sequences reuse names one after the other: one place, large enough for all.
+fn own(function: &mut Function, variable: Variable) {
+    match function.variables.iter_mut().find(|v| v.name == variable.name) {
+        Some(known) => {
+            known.size = known.size.max(variable.size);
+            known.align = known.align.max(variable.align);
+        }
+        None => function.variables.push(variable),
+    }
+}
+
 fn label(
     stream: &mut Stream<'_>,
     function: &mut Function,
@@ -158,6 +167,9 @@ fn label(
         stream.expect(';')?;
         function.branch_targets.insert(name.to_owned(), targets);
         return Ok(());
+    }
+    if matches!(stream.peek(), Some(Token::Word(".callprototype" | ".calltargets"))) {
+        return Err(ParseError::Unsupported { line, what: "an indirect call".into() });
     }
     let key = (scopes.current(), name.to_owned());
     if function.labels.insert(key, function.instructions.len()).is_some() {

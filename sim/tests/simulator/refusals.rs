@@ -17,6 +17,8 @@ fn what_is_not_known_is_named_with_its_line() {
     assert!(matches!(error(".wibble 3;"), ParseError::UnknownDirective { directive, .. } if directive == ".wibble"));
     assert!(matches!(error("add.s32 %r1, %q2, %r3;"), ParseError::UnknownName { name, .. } if name == "%q2"));
     assert!(matches!(error("bra $nowhere;"), ParseError::UnknownName { name, .. } if name == "$nowhere"));
+    let what = "a call of `elsewhere`, which has no body in this module,".into();
+    assert_eq!(error("call.uni elsewhere, ();"), ParseError::Unsupported { line, what });
     assert!(matches!(error("add.s32 %r1, %rd2, %r3;"), ParseError::Operand { index: 1, .. }));
     assert!(matches!(error("add.s32 %r1, %r2, %r3, %r4;"), ParseError::Operand { index: 3, .. }));
     assert!(matches!(error("add.s32 %r1, %r2;"), ParseError::Operand { index: 2, .. }));

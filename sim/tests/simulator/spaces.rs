@@ -138,3 +138,14 @@ fn output_of_the_real_compiler_runs() {
     assert_eq!(run.read(out, 160), [5f32.to_bits(); 160]);
     assert_eq!(module.global_bytes("falchion_description_k1"), Some(&[1, 0, 0, 0, 2, 0, 0, 0, 3][..]));
 }
+
+/// A kernel that calls a function that calls another, as LLVM prints it; both return early on some lanes.
+#[test]
+fn calls_run_as_if_inlined() {
+    let run = Run::new();
+    let out = run.empty(128);
+    run.block(&Module::parse(include_str!("../ptx/calls.ptx")).unwrap(), 32, &[out]).unwrap();
+    let helper = |a: u32, b: u32| if a == 0 { b } else { a * b };
+    let expected: Vec<u32> = (0..32).map(|t| helper(helper(t, 5) + t, 3)).collect();
+    assert_eq!(run.read(out, 32), expected);
+}
