@@ -6,7 +6,7 @@ use super::{CudaVersion, DeviceInfo, DeviceKind};
 use crate::error::KernelFault;
 use crate::{Error, LaunchConfig, Result};
 use cust::{
-    CudaApiVersion, CudaFlags,
+    CudaApiVersion,
     context::{Context, CurrentContext},
     device::{Device, DeviceAttribute},
     error::CudaError,
@@ -51,8 +51,10 @@ fn status_of(error: CudaError) -> Status {
 
 impl CudaEngine {
     pub(super) fn open(ordinal: u32) -> Result<Self> {
-        cust::init(CudaFlags::empty()).map_err(|error| match status_of(error) {
-            driver::NO_DEVICE => Error::NoDevice { reason: driver::describe(driver::NO_DEVICE).to_string() },
+        driver::init().map_err(|status| match status {
+            driver::NO_DEVICE | driver::STUB_LIBRARY => {
+                Error::NoDevice { reason: driver::describe(status).to_string() }
+            }
             status => driver_error("cuInit", status),
         })?;
         let failed = |operation| move |error| driver_error(operation, status_of(error));

@@ -17,6 +17,8 @@ pub(super) type StreamHandle = *mut c_void;
 
 pub(super) const SUCCESS: Status = 0;
 pub(super) const OUT_OF_MEMORY: Status = 2;
+/// The library is a stand-in to link against, with no driver behind it.
+pub(super) const STUB_LIBRARY: Status = 34;
 pub(super) const NO_DEVICE: Status = 100;
 pub(super) const INVALID_DEVICE: Status = 101;
 pub(super) const NO_BINARY_FOR_GPU: Status = 209;
@@ -35,6 +37,7 @@ const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
 unsafe extern "C" {
     fn cuGetErrorName(status: Status, text: *mut *const c_char) -> Status;
     fn cuGetErrorString(status: Status, text: *mut *const c_char) -> Status;
+    fn cuInit(flags: c_uint) -> Status;
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) -> Status;
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Status;
     fn cuMemFree_v2(address: u64) -> Status;
@@ -98,6 +101,12 @@ pub(super) fn is_fault(status: Status) -> bool {
 /// `Err` with what the driver returned, unless that is success.
 fn check(status: Status) -> Result<(), Status> {
     if status == SUCCESS { Ok(()) } else { Err(status) }
+}
+
+/// Starts the driver.
+pub(super) fn init() -> Result<(), Status> {
+    // SAFETY: may be called at any time, any number of times; 0 is the only flag there is.
+    check(unsafe { cuInit(0) })
 }
 
 /// The shared memory a block may have when its kernel asks for it, in bytes.

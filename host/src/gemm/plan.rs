@@ -1,10 +1,9 @@
 //! A planned GEMM: checked, chosen, loaded.
 
 use super::overlap::Region;
-use super::params::{ParamBytes, StockParams};
 use super::problem::Oriented;
 use super::select::{Candidate, best_of_each_width, output_alignment, ranked};
-use super::{GemmArguments, GemmProblem, OperandLayout};
+use super::{GemmArguments, GemmProblem, OperandLayout, StockParams};
 use crate::device::EngineKernel;
 use crate::reference::Accumulation;
 use crate::stock::StockKernel;
@@ -39,6 +38,9 @@ struct Planned {
     config: LaunchConfig,
 }
 
+/// The classes of kernels that take [`StockParams`].
+const LAUNCHED: [u32; 2] = [OpClass::Simt as u32, OpClass::TensorOp as u32];
+
 impl<T: Element> GemmPlan<T> {
     pub(super) fn new(
         device: &Device,
@@ -52,6 +54,8 @@ impl<T: Element> GemmPlan<T> {
             .iter()
             .enumerate()
             .filter_map(|(index, kernel)| Some(Candidate { name: kernel.name(), gemm: kernel.gemm()?, index }))
+            // Kernels of other classes take other parameters.
+            .filter(|candidate| LAUNCHED.contains(&candidate.gemm.op_class))
             .collect();
         let ranked = ranked(&catalogue, &oriented, problem.element(), info);
         let chosen = match name {
@@ -154,12 +158,12 @@ impl<T: Element> GemmPlan<T> {
             shape: GemmShape { m: d.rows, n: d.columns, k: a.columns },
             raster: planned.raster,
             output_alignment: output_alignment((d, addresses.0), addresses.1.map(|address| (c, address)), T::BYTES),
+            reserved: 0,
             op: LinearCombinationParams { alpha: arguments.alpha, beta: arguments.beta },
         };
-        let params = ParamBytes::new(&params);
         // SAFETY: the kernel's description says that these are its parameters, and the checks above keep its
         // accesses inside the slices.
-        unsafe { planned.kernel.launch(stream.engine(), &planned.config, &[params.as_bytes()]) }
+        unsafe { planned.kernel.launch(stream.engine(), &planned.config, &[bytemuck::bytes_of(&params)]) }
     }
 
     /// Everything that must hold before a launch. Returns C when it is read.

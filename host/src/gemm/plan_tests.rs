@@ -62,7 +62,7 @@ fn ptx(name: &str, [a, b]: [Order; 2]) -> String {
     ld.param.u64 %d, [p+48];   ld.param.u64 %ld_d, [p+56];
     ld.param.u32 %r1, [p+64];  ld.param.u32 %r2, [p+68];  ld.param.u32 %r3, [p+72];
     ld.param.u32 %r4, [p+76];  ld.param.u32 %r5, [p+80];  ld.param.u32 %r6, [p+84];
-    ld.param.f32 %f1, [p+92];  ld.param.f32 %f2, [p+96];
+    ld.param.f32 %f1, [p+96];  ld.param.f32 %f2, [p+100];
     shl.b64 %ld_a, %ld_a, 2;   shl.b64 %ld_b, %ld_b, 2;
     shl.b64 %ld_c, %ld_c, 2;   shl.b64 %ld_d, %ld_d, 2;
     mov.u32 %r7, %ctaid.x;
