@@ -131,7 +131,8 @@ pub enum FaultKind {
         /// The address.
         address: u64,
     },
-    /// A barrier number above 15 or a thread count that is not a positive multiple of 32.
+    /// A barrier number above 15, a thread count that is not a positive multiple of 32, or one that differs from what
+    /// the threads that have arrived asked for.
     BadBarrier {
         /// The barrier.
         barrier: u32,
@@ -253,7 +254,7 @@ impl fmt::Display for FaultKind {
             FaultKind::BadBarrier { barrier, threads } => {
                 write!(
                     f,
-                    "barrier {barrier} with {threads} threads: barriers are 0 to 15, counts positive multiples of 32"
+                    "barrier {barrier} for {threads} threads: barriers are 0 to 15, counts are positive multiples of 32 and the same for all who meet"
                 )
             }
             FaultKind::BadBranchIndex { index, targets } => {

@@ -119,7 +119,7 @@ impl Simulator {
             block: launch.block,
             dynamic_shared: launch.dynamic_shared,
             total_shared: total_shared as u32,
-            multiprocessors: self.settings.multiprocessors,
+            multiprocessors: self.settings.multiprocessors.max(1),
         };
         grid::run(kernel, &state, &self.settings, &self.memory.view()).map_err(LaunchError::Fault)
     }

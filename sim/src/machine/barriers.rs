@@ -78,10 +78,12 @@ impl Barriers {
         if barrier >= 16 || !threads.is_multiple_of(32) || (threads == 0 && !waits) {
             return Err(Box::new(FaultKind::BadBarrier { barrier, threads }));
         }
-        let state = &mut self.barriers[barrier as usize];
-        if state.arrived > 0 && state.threads != threads {
+        let all = self.live_warps.count_ones() * 32;
+        let wanted = if threads == 0 { all } else { threads };
+        if self.barriers[barrier as usize].arrived > 0 && self.expected(barrier) != wanted {
             return Err(Box::new(FaultKind::BadBarrier { barrier, threads }));
         }
+        let state = &mut self.barriers[barrier as usize];
         state.threads = threads;
         state.arrived += 32;
         state.waiters |= u32::from(waits) << warp;

@@ -45,7 +45,7 @@ impl Queue<'_> {
     /// the one that has paused longest.
     fn take(&self) -> Option<Block> {
         let mut paused = self.paused();
-        if paused.len() >= self.settings.multiprocessors as usize {
+        if paused.len() >= self.launch.multiprocessors as usize {
             return paused.pop_front();
         }
         drop(paused);

@@ -54,14 +54,14 @@ proptest! {
         let (sa, sb) = (a as i64, b as i64);
         let (na, nb) = (a as u32, b as u32);
         let (ia, ib) = (na as i32, nb as i32);
-        let high = (u128::from(na) * u128::from(nb) >> 32) as u32;
+        let high = ((u128::from(na) * u128::from(nb)) >> 32) as u32;
         prop_assert_eq!(found, vec![
-            (u128::from(a) * u128::from(b) >> 64) as u64,
-            (i128::from(sa) * i128::from(sb) >> 64) as u64,
+            ((u128::from(a) * u128::from(b)) >> 64) as u64,
+            ((i128::from(sa) * i128::from(sb)) >> 64) as u64,
             a.wrapping_mul(b).wrapping_add(c),
             (u128::from(na) * u128::from(nb) + u128::from(c)) as u64,
             (i128::from(ia) * i128::from(ib) + i128::from(c as i64)) as u64,
-            (i128::from(ia) * i128::from(ib) >> 32) as i32 as u64,
+            ((i128::from(ia) * i128::from(ib)) >> 32) as i32 as u64,
             high.into(),
             high.wrapping_add(c as u32).into(),
         ]);

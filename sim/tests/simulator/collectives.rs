@@ -132,6 +132,6 @@ fn a_producer_arrives_and_a_consumer_waits() {
          barrier.sync.aligned 3, 64;
          ld.shared.b32 %r9, [%r3];
          $end:";
-    let expected: Vec<u32> = (0..64).map(|t| if t < 32 { 0 } else { t - 32 }).collect();
+    let expected: Vec<u32> = (0..64u32).map(|t| t.saturating_sub(32)).collect();
     assert_eq!(results(64, body), expected);
 }

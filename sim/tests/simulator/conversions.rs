@@ -49,7 +49,7 @@ fn halves_widen_exactly() {
 #[test]
 fn singles_narrow_to_nearest_even() {
     // The pattern is spread over sign, exponent and the mantissa bits around the rounding position.
-    let spread = |b: u16| u32::from(b >> 4) << 20 | u32::from(b & 15) << 12 | 0x800 * u32::from(b & 1);
+    let spread = |b: u16| u32::from(b >> 4) << 20 | u32::from(b & 15) << 12 | (0x800 * u32::from(b & 1));
     let body = "shr.u32 %r4, %r2, 4; shl.b32 %r4, %r4, 20; and.b32 %r5, %r2, 15; shl.b32 %r5, %r5, 12;
         and.b32 %r6, %r2, 1; mul.lo.s32 %r6, %r6, 2048; or.b32 %r4, %r4, %r5; or.b32 %r4, %r4, %r6;";
     check(&format!("{body} cvt.rn.f16.f32 %rs2, %r4; cvt.u32.u16 %r9, %rs2;"), |b| {
@@ -76,7 +76,7 @@ fn integers_and_floats_convert_as_the_host_converts() {
     // 2^40 + pattern · 2^15 + 1 does not fit a single; rounded once.
     let body = "cvt.u64.u32 %rd4, %r2; shl.b64 %rd4, %rd4, 15; add.s64 %rd4, %rd4, 1099511627777;";
     check(&format!("{body} cvt.rn.f32.u64 %r9, %rd4;"), |b| {
-        Some((((u64::from(b)) << 15) as f64 + 1_099_511_627_777.0) as f32).map(f32::to_bits)
+        Some((((u64::from(b) << 15) as f64 + 1_099_511_627_777.0) as f32).to_bits())
     });
     check("cvt.rni.f32.f32 %r9, %r2;", |b| Some(f32::from_bits(b.into()).round_ties_even().to_bits()));
 }

@@ -8,6 +8,7 @@ mod conversions;
 mod copies;
 mod counters;
 mod faults;
+mod grids;
 mod matrices;
 mod refusals;
 mod spaces;
