@@ -279,12 +279,12 @@ pub enum Error {
     },
     /// A copy between host and simulator was refused.
     #[cfg(feature = "sim")]
-    #[error("{operation}: {source}")]
+    #[error("{operation}: {error}")]
     Memory {
         /// What was attempted.
         operation: &'static str,
         /// Why not.
-        source: falchion_sim::MemoryError,
+        error: falchion_sim::MemoryError,
     },
     /// The driver refused a call.
     #[error("{operation}: {status}")]

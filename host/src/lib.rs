@@ -22,7 +22,8 @@
 //!
 //! # Features
 //! - `sim` (default): the simulator as a device.
-//! - `cuda`: NVIDIA GPUs. Links `libcuda`; [`Backend::Auto`] then prefers a GPU.
+//! - `cuda`: NVIDIA GPUs. [`Backend::Auto`] then prefers a GPU. Links `libcuda.so.1`, which the
+//!   NVIDIA driver installs: a program built with it does not start without.
 //!
 //! At least one of the two is needed.
 

@@ -41,7 +41,6 @@ impl<'a> ModuleSource<'a> {
 /// Loaded code.
 #[derive(Clone)]
 pub struct Module {
-    // Declared before the device: the module goes first.
     inner: Arc<dyn EngineModule>,
     device: Device,
 }
@@ -149,7 +148,6 @@ tuples!(A B C D E F G H I J K L);
 /// An entry point of a module.
 #[derive(Clone)]
 pub struct Kernel {
-    // Declared before the device: the kernel goes first.
     inner: Arc<dyn EngineKernel>,
     name: Box<str>,
     device: Device,

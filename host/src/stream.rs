@@ -18,7 +18,6 @@ use std::{
 /// the device. On the simulator a launch returns when the kernel has ended.
 #[derive(Clone)]
 pub struct Stream {
-    // Declared before the device: the stream goes first.
     inner: Arc<dyn EngineStream>,
     device: Device,
 }
@@ -66,7 +65,6 @@ impl fmt::Debug for Stream {
 /// On a GPU that is the device's clock. On the simulator, where launches are synchronous, it is the
 /// host's wall clock: the time the simulation took, which says nothing about a GPU.
 pub struct Event {
-    // Declared before the device: the event goes first.
     inner: Box<dyn EngineEvent>,
     device: Device,
     recorded: AtomicBool,

@@ -110,7 +110,7 @@ fn a_download_of_what_nobody_wrote_is_an_error_on_the_simulator() {
     buffer.slice(..2).unwrap().write(&[1.0, 2.0]).unwrap();
     let error = buffer.download().unwrap_err();
     assert!(
-        matches!(error, Error::Memory { source: sim::MemoryError::Uninitialised { address }, .. } if address == buffer.address() + 8)
+        matches!(error, Error::Memory { error: sim::MemoryError::Uninitialised { address }, .. } if address == buffer.address() + 8)
     );
 }
 

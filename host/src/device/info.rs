@@ -59,7 +59,7 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// `compute capability 9.0`, as messages name a device's architecture.
+    /// `cuda of compute capability 9.0`, as messages name what kernels must fit.
     #[must_use]
     pub fn architecture(&self) -> String {
         format!("{} of compute capability {}.{}", self.kind, self.compute_capability / 10, self.compute_capability % 10)

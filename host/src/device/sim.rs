@@ -44,9 +44,9 @@ impl SimEngine {
 }
 
 fn memory_error(operation: &'static str) -> impl FnOnce(MemoryError) -> Error {
-    move |source| match source {
+    move |error| match error {
         MemoryError::OutOfMemory { requested, available, .. } => Error::OutOfMemory { requested, available },
-        source => Error::Memory { operation, source },
+        error => Error::Memory { operation, error },
     }
 }
 
