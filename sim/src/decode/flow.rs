@@ -12,12 +12,20 @@ pub(crate) struct Flow {
     pub(crate) block_of: Vec<usize>,
     /// For each block the instruction at which its paths meet again, or [`NEVER`].
     reconverge: Vec<u32>,
+    /// For each block the fewest instructions to the exit, its own included; the last entry is the exit.
+    distance: Vec<u32>,
 }
 
 impl Flow {
     /// Where lanes that a branch at `instruction` separates meet again.
     pub(crate) fn reconverge(&self, instruction: usize) -> u32 {
         self.reconverge[self.block_of[instruction]]
+    }
+
+    /// Instructions from the start of the block of `instruction` to the exit at the least.
+    pub(crate) fn distance(&self, instruction: usize) -> u32 {
+        let block = self.block_of.get(instruction).copied().unwrap_or(self.starts.len());
+        self.distance[block]
     }
 }
 
@@ -105,7 +113,28 @@ pub(crate) fn analyse(function: &Function) -> Result<Flow, ParseError> {
         .map(|dominator| dominator.and_then(|d| starts.get(d)).map_or(NEVER, |&at| at as u32))
         .collect();
     block_of.pop();
-    Ok(Flow { starts, block_of, reconverge })
+    let mut lengths = vec![0; exit];
+    block_of.iter().for_each(|&block| lengths[block] += 1);
+    let distance = distances(&edges, &lengths);
+    Ok(Flow { starts, block_of, reconverge, distance })
+}
+
+/// Fewest instructions from each block to the exit, `u32::MAX` where there is no way.
+fn distances(edges: &[Vec<usize>], lengths: &[u32]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; edges.len() + 1];
+    distance[edges.len()] = 0;
+    loop {
+        let mut changed = false;
+        for (block, successors) in edges.iter().enumerate().rev() {
+            let nearest = successors.iter().map(|&s| distance[s]).min().unwrap_or(u32::MAX);
+            let found = nearest.saturating_add(lengths[block]);
+            changed |= found < distance[block];
+            distance[block] = distance[block].min(found);
+        }
+        if !changed {
+            return distance;
+        }
+    }
 }
 
 /// Immediate post-dominator of each block; `edges.len()` is the exit, `None` a block that never reaches it.

@@ -88,12 +88,12 @@ pub(crate) fn assign(function: &Function, flow: &Flow) -> Slots {
             *count += 1;
         }
     }
-    share(function, flow, &lives, &mut slots);
+    share(function, &lives, &mut slots);
     slots
 }
 
 /// Linear scan over each block: a slot is free again after the last use of its register.
-fn share(function: &Function, flow: &Flow, lives: &[Option<Life>], slots: &mut Slots) {
+fn share(function: &Function, lives: &[Option<Life>], slots: &mut Slots) {
     let mut free: [Vec<u32>; FILES] = Default::default();
     let mut assigned = vec![false; lives.len()];
     for (at, instruction) in function.instructions.iter().enumerate() {
@@ -118,6 +118,5 @@ fn share(function: &Function, flow: &Flow, lives: &[Option<Life>], slots: &mut S
         for (file, slot) in ended {
             free[file].push(slot);
         }
-        debug_assert!(flow.block_of[at] < flow.starts.len());
     }
 }

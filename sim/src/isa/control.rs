@@ -6,6 +6,7 @@ use crate::decode::Inst;
 use crate::decode::flow;
 use crate::fault::FaultKind;
 use crate::machine::context::{Flow, Trap, lanes};
+use crate::machine::warp::NEVER;
 
 const CLASS: Class = Class::Control;
 
@@ -42,8 +43,16 @@ fn bra(i: &mut Inst<'_, '_>) -> Decoding {
     let target = flow::target(i.builder.function, i.ast, 0)? as u32;
     let next = i.index as u32 + 1;
     let reconverge = i.builder.flow.reconverge(i.index);
+    // The path split off last runs first. Where the paths meet only at the exit, that is the one nearer to it: lanes
+    // that return early must be gone when the others reach a barrier.
+    let flow = i.builder.flow;
+    let next_first = reconverge == NEVER && flow.distance(next as usize) < flow.distance(target as usize);
     Ok(Decoded::new(CLASS, move |c| {
-        c.warp.split(&[(c.group & !c.active, next), (c.active, target)], reconverge);
+        let mut paths = [(c.group & !c.active, next), (c.active, target)];
+        if next_first {
+            paths.reverse();
+        }
+        c.warp.split(&paths, reconverge);
         Ok(Flow::Next)
     }))
 }

@@ -252,7 +252,6 @@ fn load(i: &mut Inst<'_, '_>) -> Decoding {
                     let mut field = value >> (bits as usize * at) & mask;
                     if access.signed {
                         field = ((field << (128 - bits)) as i128 >> (128 - bits)) as u128;
-                        // Registers of 8 and 16 bits keep only their own bits; readers ignore the rest.
                     }
                     part.set(c.registers, lane as usize, field);
                 }

@@ -58,6 +58,11 @@ enum Accumulator {
 }
 
 impl Accumulator {
+    /// Register of element `j` of a lane, and its shift there.
+    fn place(self, j: usize) -> (usize, u32) {
+        if self == Accumulator::F16 { (j / 2, 16 * (j as u32 % 2)) } else { (j, 0) }
+    }
+
     fn read(self, bits: u64) -> f64 {
         match self {
             Accumulator::F16 => f16_to_f32(bits as u16).into(),
@@ -202,11 +207,14 @@ impl Mma {
             b[t * per_register + 4 * per_register * r + at][group] = value;
         });
         let mut sums = [[0.0; N]; 16];
-        self.accumulators(|row, column, register, lane, shift| {
-            let (kind, registers) = &self.c;
-            let bits = registers[register(*kind)].get(c.registers, lane) as u64 >> shift(*kind);
-            sums[row][column] = kind.read(bits);
-        });
+        let (kind, registers) = &self.c;
+        for j in 0..self.m * N / LANES {
+            let (register, shift) = kind.place(j);
+            for lane in 0..LANES {
+                let (row, column) = accumulator_entry(lane, j);
+                sums[row][column] = kind.read(registers[register].get(c.registers, lane) as u64 >> shift);
+            }
+        }
         for (sums, a) in sums.iter_mut().zip(&a).take(self.m) {
             for (a, b) in a.iter().zip(&b).take(self.k) {
                 for (sum, b) in sums.iter_mut().zip(b) {
@@ -215,28 +223,22 @@ impl Mma {
             }
         }
         let (kind, registers) = &self.d;
-        self.accumulators(|row, column, register, lane, shift| {
-            let register = registers[register(*kind)];
-            let mut bits = kind.write(sums[row][column]);
-            if shift(*kind) > 0 {
-                bits = bits << 16 | register.get(c.registers, lane) as u64 & 0xffff;
-            }
-            register.set(c.registers, lane, bits.into());
-        });
-    }
-
-    /// Calls `f(row, column, register of the kind, lane, shift of the kind)` for each accumulator, lower halves first.
-    fn accumulators(
-        &self,
-        mut f: impl FnMut(usize, usize, &dyn Fn(Accumulator) -> usize, usize, &dyn Fn(Accumulator) -> u32),
-    ) {
         for j in 0..self.m * N / LANES {
-            let register = |kind| if kind == Accumulator::F16 { j / 2 } else { j };
-            let shift = |kind| if kind == Accumulator::F16 { 16 * (j as u32 % 2) } else { 0 };
+            let (register, shift) = kind.place(j);
             for lane in 0..LANES {
-                let (group, t) = (lane / 4, lane % 4);
-                f(group + 8 * (j / 2), 2 * t + j % 2, &register, lane, &shift);
+                let (row, column) = accumulator_entry(lane, j);
+                let mut bits = kind.write(sums[row][column]);
+                if shift > 0 {
+                    // The lower half was written just before.
+                    bits = bits << shift | registers[register].get(c.registers, lane) as u64 & 0xffff;
+                }
+                registers[register].set(c.registers, lane, bits.into());
             }
         }
     }
+}
+
+/// Row and column of element `j` of a lane's accumulators.
+fn accumulator_entry(lane: usize, j: usize) -> (usize, usize) {
+    (lane / 4 + 8 * (j / 2), 2 * (lane % 4) + j % 2)
 }

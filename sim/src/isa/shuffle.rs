@@ -3,7 +3,6 @@
 use super::{Decoded, Decoding};
 use crate::counters::Class;
 use crate::decode::Inst;
-use crate::fault::FaultKind;
 use crate::machine::context::{Context, Flow, Trap, lanes};
 use crate::machine::registers::Slot;
 use crate::parse::ast::Operand;
@@ -20,6 +19,10 @@ pub(crate) fn require_members(c: &Context<'_>, members: Slot<u32>) -> Result<(),
     }
     Ok(())
 }
+
+/// What a lane reads from one that does not take part. PTX leaves it undefined; a NaN in every floating-point type
+/// shows when it is used after all.
+const UNDEFINED: u32 = 0x7fff_7fff;
 
 /// `shfl.sync.mode.b32 d|p, a, b, c, members`
 pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
@@ -51,15 +54,8 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
                 "bfly" => (lane ^ offset, lane ^ offset <= last),
                 _ => (first | offset & !segment, (first | offset & !segment) <= last),
             };
-            let from = if valid { from } else { lane };
-            if c.active >> lane & 1 == 1 && c.active >> (from & 31) & 1 == 0 {
-                // What a lane reads from one that does not take part is undefined.
-                return Err(Trap::lane(
-                    lane,
-                    FaultKind::Divergence { active: c.active, expected: 1 << from | c.active },
-                ));
-            }
-            out[lane as usize] = source[from as usize & 31];
+            let from = if valid { from } else { lane } & 31;
+            out[lane as usize] = if c.active >> from & 1 == 1 { source[from as usize] } else { UNDEFINED };
             in_range |= u32::from(valid) << lane;
         }
         c.put(d, &out);

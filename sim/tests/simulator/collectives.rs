@@ -55,6 +55,18 @@ fn shuffles_stay_within_their_segments() {
     assert_eq!(run("bfly", 4, 0x181f), lanes(|l| flagged(true, l ^ 4, l)));
 }
 
+/// 16 lanes reduce with the whole warp's width: what comes from the others is undefined, and not used.
+#[test]
+fn lanes_that_take_no_part_give_nothing() {
+    let mut body = String::from("mov.b32 %r9, %r1; setp.gt.u32 %p1, %r1, 15; @%p1 bra $end;");
+    for offset in [8, 4, 2, 1] {
+        body += &format!("shfl.sync.down.b32 %r8, %r9, {offset}, 31, 65535; add.s32 %r9, %r9, %r8;");
+    }
+    assert_eq!(results(32, &format!("{body} $end:"))[0], 120);
+    let body = "mov.b32 %r9, 0; setp.gt.u32 %p1, %r1, 15; @!%p1 shfl.sync.down.b32 %r9, %r1, 8, 31, 65535;";
+    assert_eq!(results(32, body)[12], 0x7fff_7fff);
+}
+
 #[test]
 fn votes_matches_elections_and_reductions_see_the_members() {
     assert_eq!(results(32, "setp.gt.u32 %p1, %r1, 28; vote.sync.ballot.b32 %r9, %p1, -1;"), [0xe000_0000; 32]);

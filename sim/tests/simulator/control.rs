@@ -159,3 +159,30 @@ fn an_indexed_branch_sends_each_lane_to_its_target() {
     let expected: Vec<u32> = (0..32).map(|l| [100, 200, 300, 200][l % 4]).collect();
     assert_eq!(run.read(out, 32), expected);
 }
+
+/// The lanes that work are the taken path here, those that return fall through; both ways the barrier must not see the
+/// latter.
+#[test]
+fn lanes_that_return_early_are_not_missed_at_a_barrier() {
+    for branch in ["setp.lt.u32 %p1, %r1, 40; @%p1 bra $work; ret; $work:", "setp.ge.u32 %p1, %r1, 40; @%p1 bra $gone;"]
+    {
+        let kernel = module(
+            &["out"],
+            &format!(
+                "ld.param.b64 %rd1, [out];
+                 mov.u32 %r1, %tid.x;
+                 {branch}
+                 barrier.sync.aligned 0;
+                 mul.wide.u32 %rd2, %r1, 4;
+                 add.s64 %rd3, %rd1, %rd2;
+                 st.global.b32 [%rd3], %r1;
+                 ret;
+                 $gone: ret;"
+            ),
+        );
+        let run = Run::new();
+        let out = run.empty(160);
+        run.block(&kernel, 64, &[out]).unwrap();
+        assert_eq!(run.read(out, 40), (0..40).collect::<Vec<_>>());
+    }
+}
