@@ -120,3 +120,40 @@ fn share(function: &Function, lives: &[Option<Life>], slots: &mut Slots) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::assign;
+    use crate::decode::flow::analyse;
+    use crate::parse::parse;
+
+    /// Slots of `%r0`, `%r1`, … in `body`.
+    fn slots(body: &str) -> Vec<u32> {
+        let text = format!(".visible .entry k() {{ .reg .pred %p<2>; .reg .b32 %r<5>; {body} ret; }}");
+        let unit = parse(&text).unwrap();
+        let function = &unit.functions[0];
+        assign(function, &analyse(function).unwrap()).of[2..].to_vec()
+    }
+
+    #[test]
+    fn registers_that_never_live_together_share_a_slot() {
+        let found = slots("mov.b32 %r0, 1; add.s32 %r1, %r0, 1; add.s32 %r2, %r1, 1; add.s32 %r3, %r2, 1;");
+        assert_eq!(found[0], found[2]);
+        assert_eq!(found[1], found[3]);
+        assert_ne!(found[0], found[1]);
+    }
+
+    #[test]
+    fn a_register_carried_around_a_loop_keeps_its_own_slot() {
+        let found = slots(
+            "mov.b32 %r0, 0; $l: add.s32 %r0, %r0, 1; mov.b32 %r1, %r0; mov.b32 %r2, %r1; setp.lt.u32 %p0, %r2, 9; @%p0 bra $l;",
+        );
+        assert!(found[1..3].iter().all(|&slot| slot != found[0]));
+    }
+
+    #[test]
+    fn a_guarded_write_does_not_start_a_life() {
+        let found = slots("mov.b32 %r1, 7; setp.eq.b32 %p0, %r1, 7; @%p0 mov.b32 %r0, 1; mov.b32 %r2, %r0;");
+        assert!(found[1..3].iter().all(|&slot| slot != found[0]));
+    }
+}

@@ -7,7 +7,7 @@ use crate::decode::{Guard, Inst};
 use crate::error::ParseError;
 use crate::machine::context::{Context, Flow};
 use crate::machine::registers::{LANES, Predicate};
-use crate::numeric::format::{BF16, F16};
+use crate::numeric::format::{BF16, F16, Format};
 use crate::parse::ast::Operand;
 use std::cmp::Ordering;
 
@@ -118,9 +118,8 @@ fn setp(i: &mut Inst<'_, '_>) -> Decoding {
     let boolean = i.choose(&["and", "or", "xor"]);
     let name = i.take_type();
     let class = if name.contains('f') { Class::Float } else { Class::Integer };
-    // `setp.f16x2` sets one predicate for each half.
     if matches!(name, "f16x2" | "bf16x2") {
-        return Err(i.unknown_modifier(name));
+        return setp_pair(i, if name == "f16x2" { F16 } else { BF16 });
     }
     let compare = comparison(i, name)?;
     let (p, q): (Predicate, Option<Predicate>) = match i.operand(0)? {
@@ -135,6 +134,27 @@ fn setp(i: &mut Inst<'_, '_>) -> Decoding {
         c.put_predicate(p, combine(bits, other));
         if let Some(q) = q {
             c.put_predicate(q, combine(!bits, other));
+        }
+        Ok(Flow::Next)
+    }))
+}
+
+/// `setp.cmp.f16x2 p|q, a, b`: `p` from the lower halves, `q` from the upper ones.
+fn setp_pair(i: &mut Inst<'_, '_>, format: Format) -> Decoding {
+    let relation = i.choose(&RELATIONS).map(Relation::parse).ok_or_else(|| i.unknown())?;
+    let Operand::Pair(p, q) = i.operand(0)? else {
+        return Err(i.operand_error(0, "a pair of predicates is required"));
+    };
+    let (p, q) = (i.dest_predicate_operand(0, p)?, i.dest_predicate_operand(0, q)?);
+    let (a, b) = (i.source::<u32>(1)?, i.source::<u32>(2)?);
+    Ok(Decoded::new(Class::Float, move |c| {
+        for (predicate, shift) in [(p, 0), (q, 16)] {
+            let half = |word: u32| format.decode(word >> shift & 0xffff);
+            let (a, b) = (c.row(a), c.row(b));
+            let bits = (0..LANES).fold(0, |bits, lane| {
+                bits | u32::from(relation.holds(half(a[lane]).partial_cmp(&half(b[lane])))) << lane
+            });
+            c.put_predicate(predicate, bits);
         }
         Ok(Flow::Next)
     }))

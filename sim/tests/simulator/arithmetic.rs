@@ -192,3 +192,11 @@ fn bits_are_counted_found_permuted_and_looked_up() {
         ]
     );
 }
+
+#[test]
+fn halves_of_a_pair_are_compared_apart() {
+    // (2, 1) < (1, 2) holds in the lower half only; NaN is below nothing.
+    let body = "setp.lt.f16x2 %p1|%p2, %r1, %r2; selp.b64 %rd10, 1, 0, %p1; selp.b64 %rd11, 1, 0, %p2;
+        setp.ltu.f16x2 %p3|%p4, %r1, %r3; selp.b64 %rd12, 1, 0, %p3; selp.b64 %rd13, 1, 0, %p4;";
+    assert_eq!(evaluate([0x4000_3c00, 0x3c00_4000, 0x7fff_0000], body, 4), [1, 0, 0, 1]);
+}
