@@ -5,4 +5,5 @@
 
 pub mod arguments;
 pub mod bench;
+pub mod failure;
 pub mod table;

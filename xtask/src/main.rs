@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", xtask::failure::describe(&error));
             ExitCode::FAILURE
         }
     }

@@ -33,6 +33,23 @@ impl Watchdog {
 mod tests {
     use super::*;
 
+    /// Makes the test below the process that hangs.
+    const HANGING: &str = "FALCHION_TEST_HANGING";
+
+    #[test]
+    fn a_hang_ends_the_process_and_says_what_hung() {
+        if std::env::var_os(HANGING).is_some() {
+            let _watch = Watchdog::new("kernel k on 1x2x3".to_owned(), Duration::from_millis(50));
+            thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let mut itself = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = "watchdog::tests::a_hang_ends_the_process_and_says_what_hung";
+        let output = itself.args(["--exact", name, "--nocapture"]).env(HANGING, "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("kernel k on 1x2x3 did not finish"), "{text}");
+    }
+
     #[test]
     fn work_that_ends_in_time_is_left_alone() {
         let limit = Duration::from_millis(50);

@@ -14,7 +14,7 @@ use std::{
     ptr,
     rc::Rc,
 };
-use xtask::{arguments::Extents, bench::suite::Case};
+use xtask::{arguments::Extents, bench::suite::Case, failure::describe};
 
 /// What NVIDIA recommends on Hopper is 32 MiB; with twice that no algorithm is ruled out.
 const WORKSPACE_BYTES: usize = 64 << 20;
@@ -43,7 +43,7 @@ impl CublasLt {
         for path in search::candidates() {
             match Self::open(&path) {
                 Ok(library) => return Ok(library),
-                Err(reason) => looked.push(format!("  - {}: {reason:#}", path.display())),
+                Err(reason) => looked.push(format!("  - {}: {}", path.display(), describe(&reason))),
             }
         }
         bail!(

@@ -23,6 +23,7 @@ use xtask::{
         report::{Report, Row},
         suite::{self, Case},
     },
+    failure::describe,
 };
 
 /// A flush writes this many times the level-2 cache.
@@ -46,7 +47,7 @@ pub fn run(arguments: &BenchGemmArguments) -> Result<()> {
     println!("reference: {} ({})", cublas.version(), cublas.path().display());
     let telemetry = Telemetry::start();
     if let Err(reason) = &telemetry {
-        println!("clock and power are not recorded: {reason:#}");
+        println!("clock and power are not recorded: {}", describe(reason));
     }
     let mut bench = Bench {
         flush: device.alloc(usize::try_from(device.info().l2_bytes.max(1 << 20) * FLUSH_FACTOR)?)?,
