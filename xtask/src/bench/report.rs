@@ -111,7 +111,11 @@ impl Report {
     /// An empty report of a suite on a device whose driver supports `cuda`, dated now.
     #[must_use]
     pub fn new(suite: &str, device: &str, cuda: Option<String>) -> Self {
-        let words: Vec<String> = std::env::args().skip(1).collect();
+        let mut words: Vec<String> = std::env::args().collect();
+        if let Some(program) = words.first_mut() {
+            // The folder says where it was installed, not what was run.
+            *program = program.rsplit('/').next().unwrap_or_default().to_owned();
+        }
         Self {
             suite: suite.to_owned(),
             device: device.to_owned(),
@@ -120,7 +124,7 @@ impl Report {
             date: date(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()),
             clock_mhz: None,
             power_w: None,
-            command: format!("cargo xtask {}", words.join(" ")),
+            command: words.join(" "),
             rows: Vec::new(),
             flops: Vec::new(),
         }

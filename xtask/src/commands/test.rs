@@ -78,7 +78,8 @@ pub fn run_tests(workspace: &Workspace, backend: BackendChoice, filter: Option<&
         Ok(())
     };
     if nextest_is_installed() {
-        step("tests", &mut prepared(&["nextest", "run", "--no-fail-fast"]))?;
+        let limits = format!("xtask:{}", workspace.root.join("xtask/nextest.toml").display());
+        step("tests", &mut prepared(&["nextest", "run", "--no-fail-fast", "--tool-config-file", &limits]))?;
     } else {
         // All targets but the documentation, which has its own step.
         step("tests", &mut prepared(&["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]))?;

@@ -97,7 +97,7 @@ impl Demo {
         d.as_slice().fill_bytes(0xFF)?;
         let arguments = GemmArguments::new(&device_a, &device_b, &d);
         let kernel = plan.kernel_for(&arguments)?;
-        let _watch = Watchdog::new(format!("kernel {kernel} on {extents}"), LIMIT);
+        let watch = Watchdog::new(format!("kernel {kernel} on {extents}"), LIMIT);
         let stream = self.device.default_stream()?;
         let (begin, end) = (Event::new(&self.device)?, Event::new(&self.device)?);
         drop(self.device.take_counters());
@@ -116,6 +116,7 @@ impl Demo {
             times.sort();
         }
         let time = times[times.len() / 2];
+        drop(watch);
         println!("  {} {extents}: computed, checking", T::KIND);
         let reference = reference::gemm(
             1.0,
