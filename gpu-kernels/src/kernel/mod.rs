@@ -4,6 +4,8 @@
 mod config;
 #[cfg(any(target_arch = "nvptx64", doc))]
 mod default;
+#[cfg(any(target_arch = "nvptx64", doc))]
+mod default_specialized;
 mod description;
 mod entry;
 #[cfg(any(target_arch = "nvptx64", doc))]
@@ -23,13 +25,15 @@ pub use default::{
     DefaultGemm, GemmTile, Orders, Simt64x64, Simt128x128, TensorOp64x64, TensorOp64x64Staged, TensorOp128x128,
     TensorOp128x128Staged,
 };
+#[cfg(any(target_arch = "nvptx64", doc))]
+pub use default_specialized::{DefaultSpecialized, SpecializedTile, Wgmma64x128, Wgmma128x128, Wgmma128x256};
 pub use description::{GemmDescription, Header, KIND_GEMM, KIND_PLAIN, MAGIC, OpClass, SYMBOL_PREFIX, VERSION};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use gemm::Gemm;
 pub use name::KernelName;
-pub use params::{GemmParams, GemmShape, MatrixOperand};
+pub use params::{GemmParams, GemmShape, MatrixOperand, SpecializedParams};
 #[cfg(any(target_arch = "nvptx64", doc))]
-pub use specialized::{SpecializedGemm, SpecializedParams};
+pub use specialized::SpecializedGemm;
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use specialized_config::{SpecializedConfig, TmaA, TmaB, Transposed};
 pub use tensor_map::TensorMap;

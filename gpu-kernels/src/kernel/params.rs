@@ -1,5 +1,6 @@
 //! What the host hands to a GEMM kernel.
 
+use super::TensorMap;
 use crate::schedule::RasterParams;
 use bytemuck::NoUninit;
 
@@ -62,5 +63,36 @@ impl<Op> GemmParams<Op> {
     pub const IS_DENSE: () = assert!(
         size_of::<Self>() == 96 + size_of::<Op>(),
         "the parameters of an output op must be a multiple of 8 bytes, so that the kernel's block has no padding"
+    );
+}
+
+/// The parameter block of a warp-specialised GEMM, by value. `Op` is that of its output op.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SpecializedParams<Op> {
+    /// A in boxes of 128 bytes by the tile's rows (K-major) or by 64 rows of K (M-major), swizzled by 128 bytes.
+    pub a: TensorMap,
+    /// B likewise; of a K-major B, each block of a cluster brings its share of the tile's columns.
+    pub b: TensorMap,
+    /// D, row-major, in boxes of 128 bytes by 64 rows, swizzled by 128 bytes.
+    pub d: TensorMap,
+    /// C, row-major; not read when the output op needs no source.
+    pub c: MatrixOperand,
+    /// Extents.
+    pub shape: GemmShape,
+    /// The grid of tiles, in tiles of a cluster.
+    pub raster: RasterParams,
+    /// Scalars and operands of the output op.
+    pub op: Op,
+}
+
+// SAFETY: the fields before `op` fill 424 bytes without gap, and `Op` has none; what could follow it is refused here.
+unsafe impl<Op: NoUninit> NoUninit for SpecializedParams<Op> {}
+
+impl<Op> SpecializedParams<Op> {
+    /// Evaluates when the block has no padding; a kernel's description evaluates it.
+    pub const IS_DENSE: () = assert!(
+        size_of::<Self>() == 424 + size_of::<Op>(),
+        "the parameters of an output op must be 8 bytes more than a multiple of 16, so that the kernel's block has no padding"
     );
 }

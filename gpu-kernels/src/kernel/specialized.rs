@@ -1,14 +1,14 @@
 //! The warp-specialised persistent GEMM. sm_90a.
 
 use super::description::{GemmDescription, Header, KIND_GEMM, OpClass};
-use super::{GemmShape, Kernel, KernelName, MatrixOperand, SpecializedConfig, TensorMap};
+use super::{Kernel, KernelName, SpecializedConfig, SpecializedParams};
 use crate::arch::shared::SharedPtr;
 use crate::arch::{cluster, thread, tma, warp};
 use crate::epilogue::{Destination, OutputOp, TmaStore};
 use crate::fragment::Fragment;
 use crate::layout::StorageOrder;
 use crate::numeric::{Element, ElementKind};
-use crate::schedule::{RasterParams, TileScheduler};
+use crate::schedule::TileScheduler;
 use crate::threadblock::{Specialized, TmaPipeline};
 use crate::warp::WarpgroupMma;
 use core::marker::PhantomData;
@@ -17,26 +17,6 @@ use core::mem::offset_of;
 /// The persistent GEMM made of the parts of `C`, cooperative: all consumers work on one tile at a time, each on its 64 rows.
 #[derive(Debug)]
 pub struct SpecializedGemm<C>(PhantomData<C>);
-
-/// The parameter block of a [`SpecializedGemm`], by value. `Op` is that of its output op.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct SpecializedParams<Op> {
-    /// A, in boxes of [`TmaTile::BOX`](crate::iterator::TmaTile::BOX).
-    pub a: TensorMap,
-    /// B, likewise.
-    pub b: TensorMap,
-    /// D, in boxes of [`TmaStore::BOX`].
-    pub d: TensorMap,
-    /// C, row-major; not read when the output op needs no source.
-    pub c: MatrixOperand,
-    /// Extents.
-    pub shape: GemmShape,
-    /// The grid of tiles, in tiles of a cluster.
-    pub raster: RasterParams,
-    /// Scalars and operands of the output op.
-    pub op: Op,
-}
 
 impl<C: SpecializedConfig> SpecializedGemm<C> {
     const TILES_BYTES: u32 = C::STAGES * Specialized::<C>::STAGE_BYTES;
@@ -48,7 +28,11 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
     type Description = GemmDescription;
 
     const DESCRIPTION: GemmDescription = {
-        assert!(C::CONSUMERS == 2, "the register pool is divided for two consumer warpgroups");
+        let () = Self::Params::IS_DENSE;
+        assert!(
+            C::CONSUMERS == 1 || C::CONSUMERS == 2,
+            "the register pool is divided for one or two consumer warpgroups"
+        );
         let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + C::STAGES * TmaPipeline::BARRIER_BYTES;
         assert!(shared_bytes <= 232_448, "a block has at most 227 KiB of shared memory");
         let element = <C::Mma as WarpgroupMma>::Element::KIND as u32;
@@ -105,8 +89,11 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
                 [(tile.m * C::CLUSTER + rank) * C::TILE_M, tile.n * C::TILE_N]
             };
             // 384 threads begin with 168 registers each; the pool balances at 24 and 2 × 240. 40 instead of 24 hangs.
+            // 256 threads begin with 255.
             if warpgroup == 0 {
-                cluster::release_registers::<24>();
+                if C::CONSUMERS == 2 {
+                    cluster::release_registers::<24>();
+                }
                 if thread == 0 {
                     tma::prefetch(map_a);
                     tma::prefetch(map_b);
@@ -118,7 +105,9 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
                     }
                 }
             } else {
-                cluster::acquire_registers::<240>();
+                if C::CONSUMERS == 2 {
+                    cluster::acquire_registers::<240>();
+                }
                 let consumer_index = warpgroup - 1;
                 let mut consumer = ring.consumer();
                 let own = buffers.add(consumer_index * TmaStore::<C::OutputOp>::SHARED_BYTES);
