@@ -1,8 +1,11 @@
 //! `build`: the stock kernels, compiled into the folder that the host crate embeds.
 
+mod freshness;
+
 use crate::{progress, workspace::Workspace};
 use anyhow::{Context, Result};
 use falchion_build::{Arch, Artifacts, Manifest, PtxBuilder, Toolchain};
+use freshness::Freshness;
 use std::{collections::BTreeSet, ffi::OsString, fs, path::Path, time::Instant};
 use xtask::table::Table;
 
@@ -42,15 +45,27 @@ pub fn ensure(workspace: &Workspace) -> Result<Artifacts> {
 
 fn build(workspace: &Workspace, toolchain: Toolchain, cubins: &[Arch]) -> Result<Artifacts> {
     let work = workspace.target.join("kernels");
+    let folder = workspace.kernels();
+    let freshness = Freshness::new(workspace, &work, format!("{toolchain} {cubins:?}"));
+    if freshness.holds() && is_mirrored(&work.join("out"), &folder) {
+        return Ok(Manifest::read(&folder)?.into_artifacts(&folder));
+    }
     let builder = PtxBuilder::new(workspace.root.join("gpu-kernels/stock"))
         .out_dir(work.join("out"))
         .target_dir(&work)
         .toolchain(toolchain)
         .progress(progress::reporter());
     let built = cubins.iter().fold(builder, |builder, arch| builder.cubin(*arch)).build()?;
-    let folder = workspace.kernels();
     mirror(&built.out_dir, &folder)?;
+    freshness.record()?;
     Ok(Manifest::read(&folder)?.into_artifacts(&folder))
+}
+
+/// Whether `to` holds what `from` does, as far as manifests and file names tell: builds with other target folders share it.
+fn is_mirrored(from: &Path, to: &Path) -> bool {
+    let manifest = |folder: &Path| fs::read(folder.join(Manifest::FILE_NAME)).ok();
+    let names = |folder| file_names(folder).ok();
+    manifest(from).is_some() && manifest(from) == manifest(to) && names(from) == names(to)
 }
 
 /// Makes the files of `to` those of `from`. A file that is the same already is not touched: cargo goes by modification
@@ -122,7 +137,11 @@ mod tests {
         }
         let past = SystemTime::now() - Duration::from_secs(3600);
         fs::File::options().write(true).open(to.join("same")).unwrap().set_modified(past).unwrap();
+        assert!(!is_mirrored(&from, &to), "there is no manifest");
+        fs::write(from.join(Manifest::FILE_NAME), "{}").unwrap();
+        assert!(!is_mirrored(&from, &to));
         mirror(&from, &to).unwrap();
+        assert!(is_mirrored(&from, &to));
         assert_eq!(file_names(&to).unwrap(), file_names(&from).unwrap());
         assert_eq!(fs::metadata(to.join("same")).unwrap().modified().unwrap(), past);
         fs::remove_dir_all(&root).unwrap();

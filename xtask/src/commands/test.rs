@@ -95,8 +95,8 @@ fn nextest_is_installed() -> bool {
 
 /// Whether a test runner reports its counts in this line.
 fn closes_a_run(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("Summary [") || (line.starts_with("test result:") && !line.contains(" 0 passed; 0 failed;"))
+    // What a failed test wrote is indented, and may hold the like.
+    line.starts_with("     Summary [") || (line.starts_with("test result:") && !line.contains(" 0 passed; 0 failed;"))
 }
 
 #[cfg(test)]
@@ -108,6 +108,7 @@ mod tests {
         assert!(closes_a_run("     Summary [   0.012s] 3 tests run: 3 passed, 0 skipped"));
         assert!(closes_a_run("test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out"));
         assert!(!closes_a_run("test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"));
+        assert!(!closes_a_run("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 48 filtered out"));
         assert!(!closes_a_run("        PASS [   0.005s] xtask::bin/xtask tests::summary"));
     }
 }
