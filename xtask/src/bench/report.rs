@@ -111,11 +111,9 @@ impl Report {
     /// An empty report of a suite on a device whose driver supports `cuda`, dated now.
     #[must_use]
     pub fn new(suite: &str, device: &str, cuda: Option<String>) -> Self {
-        let mut words: Vec<String> = std::env::args().collect();
-        if let Some(program) = words.first_mut() {
-            // The folder says where it was installed, not what was run.
-            *program = program.rsplit('/').next().unwrap_or_default().to_owned();
-        }
+        // Folders say where programs and files lay, not what was run.
+        let words: Vec<String> =
+            std::env::args().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned()).collect();
         Self {
             suite: suite.to_owned(),
             device: device.to_owned(),
