@@ -116,9 +116,13 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
             let source = global::load::<16>(c, needs_source);
             let mut words = [0u32; 4];
             let quads = load_quads(from, vector / 4);
-            for at in 0..vector as usize {
-                let c = needs_source.then(|| element::<O::Output>(&source, at));
-                put(&mut words, at, O::apply(&params.op, quads[at / 4][at % 4], c));
+            let apply = |at: usize| {
+                let c = needs_source.then(|| element::<O::Output>(&source, at).to_f32());
+                O::apply(&params.op, quads[at / 4][at % 4], c)
+            };
+            for (word, bits) in words.iter_mut().enumerate() {
+                let round = |at| O::Output::from_f32(apply(at)).to_low_bits();
+                *bits = if bytes == 2 { round(2 * word) | round(2 * word + 1) << 16 } else { round(word) };
             }
             global::store::<16>(d, words);
         } else {
@@ -127,17 +131,16 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
             for i in 0..count {
                 let accumulator = load_f32(from.add(i * 4));
                 let step = u64::from(i) * bytes;
-                let mut words = [0u32; 4];
                 if bytes == 2 {
                     let source = global::load::<2>(c.wrapping_add(step), needs_source);
-                    let c = needs_source.then(|| element::<O::Output>(&source, 0));
-                    put(&mut words, 0, O::apply(&params.op, accumulator, c));
-                    global::store::<2>(d.wrapping_add(step), words);
+                    let c = needs_source.then(|| element::<O::Output>(&source, 0).to_f32());
+                    let result = O::Output::from_f32(O::apply(&params.op, accumulator, c));
+                    global::store::<2>(d.wrapping_add(step), [result.to_low_bits(), 0, 0, 0]);
                 } else {
                     let source = global::load::<4>(c.wrapping_add(step), needs_source);
-                    let c = needs_source.then(|| element::<O::Output>(&source, 0));
-                    put(&mut words, 0, O::apply(&params.op, accumulator, c));
-                    global::store::<4>(d.wrapping_add(step), words);
+                    let c = needs_source.then(|| element::<O::Output>(&source, 0).to_f32());
+                    let result = O::Output::from_f32(O::apply(&params.op, accumulator, c));
+                    global::store::<4>(d.wrapping_add(step), [result.to_low_bits(), 0, 0, 0]);
                 }
             }
         }
@@ -170,10 +173,4 @@ unsafe fn load_quads(from: SharedPtr, count: u32) -> [[f32; 4]; 2] {
 fn element<T: Element>(words: &[u32; 4], index: usize) -> T {
     let word = words[index * T::BYTES / 4] >> (index * T::BYTES % 4 * 8);
     T::from_low_bits(word)
-}
-
-/// Sets element `index` of a zeroed vector of `T`.
-#[inline(always)]
-fn put<T: Element>(words: &mut [u32; 4], index: usize, value: T) {
-    words[index * T::BYTES / 4] |= value.to_low_bits() << (index * T::BYTES % 4 * 8);
 }

@@ -10,7 +10,7 @@ mod tma_store;
 pub use exchange::SharedExchange;
 pub use output_op::{LinearCombination, LinearCombinationParams, OutputOp};
 #[cfg(any(target_arch = "nvptx64", doc))]
-pub use tma_store::{Destination, TmaStore};
+pub use tma_store::TmaStore;
 
 #[cfg(any(target_arch = "nvptx64", doc))]
 use crate::{

@@ -16,8 +16,9 @@ pub trait OutputOp: 'static {
     /// Whether C is read. When false, C may be absent, or hold NaN.
     fn needs_source(params: &Self::Params) -> bool;
 
-    /// The output for one accumulator, and the source when [`needs_source`](Self::needs_source).
-    fn apply(params: &Self::Params, accumulator: f32, source: Option<Self::Output>) -> Self::Output;
+    /// The output for one accumulator, and the source when [`needs_source`](Self::needs_source). The epilogue rounds it to
+    /// [`Output`](Self::Output).
+    fn apply(params: &Self::Params, accumulator: f32, source: Option<f32>) -> f32;
 }
 
 /// D = α·(A·B) + β·C, computed in f32 and rounded once. With β = 0, C is not read (BLAS's rule:
@@ -45,12 +46,12 @@ impl<T: Element> OutputOp for LinearCombination<T> {
     }
 
     #[inline(always)]
-    fn apply(params: &Self::Params, accumulator: f32, source: Option<T>) -> T {
+    fn apply(params: &Self::Params, accumulator: f32, source: Option<f32>) -> f32 {
         let product = params.alpha * accumulator;
-        T::from_f32(match source {
-            Some(c) => crate::numeric::fma(params.beta, c.to_f32(), product),
+        match source {
+            Some(c) => crate::numeric::fma(params.beta, c, product),
             None => product,
-        })
+        }
     }
 }
 
@@ -63,7 +64,7 @@ mod tests {
     fn a_source_is_needed_only_when_beta_is_not_zero() {
         let params = LinearCombinationParams { alpha: 2.0, beta: 0.0 };
         assert!(!LinearCombination::<f16>::needs_source(&params));
-        assert_eq!(LinearCombination::<f16>::apply(&params, 1.5, None), f16::from_f32(3.0));
+        assert_eq!(LinearCombination::<f16>::apply(&params, 1.5, None), 3.0);
         let params = LinearCombinationParams { alpha: 2.0, beta: -1.0 };
         assert!(LinearCombination::<f32>::needs_source(&params));
         assert_eq!(LinearCombination::<f32>::apply(&params, 1.5, Some(4.0)), -1.0);

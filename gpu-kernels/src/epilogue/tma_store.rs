@@ -1,112 +1,151 @@
 //! The epilogue of a warpgroup through the copy engine. sm_90.
 
 use super::OutputOp;
-use crate::arch::matrix::stmatrix_x4;
+use crate::arch::matrix::{ldmatrix_x4, stmatrix_x4};
 use crate::arch::shared::SharedPtr;
 use crate::arch::sync::sync_named;
-use crate::arch::{global, thread, tma};
-use crate::kernel::MatrixOperand;
-use crate::numeric::Element;
-use core::marker::PhantomData;
+use crate::arch::{mbarrier, thread, tma};
+use crate::numeric::{Element, HalfElement};
 
-/// D ← op(accumulators, C) in bands of 64 columns: `stmatrix` into one of two swizzled buffers, from which the copy engine
-/// stores while the next band is prepared. Entries outside D are dropped by the engine.
-pub struct TmaStore<O>(PhantomData<O>);
-
-/// Where a warpgroup's tile goes.
-#[derive(Clone, Copy)]
-pub struct Destination<'a, O: OutputOp> {
-    /// Scalars of the op.
-    pub op: &'a O::Params,
-    /// C, and the extents of D.
-    pub source: &'a MatrixOperand,
-    /// Rows and columns of D.
-    pub extents: [u32; 2],
-    /// Address of the tensor map of D: boxes of [`BOX`](TmaStore::BOX), swizzled by 128 bytes.
-    pub map: u64,
-    /// First row and column of the warpgroup's tile.
-    pub origin: [u32; 2],
+/// D ← op(accumulators, C) by way of a buffer that holds the warpgroup's whole tile, in swizzled bands of 64 columns: C is
+/// brought into it while the tile is multiplied, `ldmatrix` gives it in the layout of the accumulators, `stmatrix` puts the
+/// outputs in its place, and the copy engine stores them while the next tile is multiplied. Entries outside D are dropped by
+/// the engine, and C is zero there.
+pub struct TmaStore<O: OutputOp> {
+    op: O::Params,
+    /// Addresses of the tensor maps of C and D: boxes of [`BOX`](Self::BOX), swizzled by 128 bytes.
+    map_c: u64,
+    map_d: u64,
+    buffer: SharedPtr,
+    /// Counts the bytes of C.
+    arrived: SharedPtr,
+    parity: u32,
+    /// The named barrier of the warpgroup.
+    barrier: u32,
 }
 
-impl<O: OutputOp> TmaStore<O> {
+impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
     /// Columns of a band: 128 bytes.
-    const BAND: u32 = 128 / O::Output::BYTES as u32;
-    /// The box of one store, contiguous extent first.
+    const BAND: u32 = 64;
+    /// The box of one copy, contiguous extent first.
     pub const BOX: [u32; 2] = [Self::BAND, 64];
-    const BUFFER_BYTES: u32 = 64 * 128;
-    /// Shared memory of one warpgroup, at a multiple of 1,024.
-    pub const SHARED_BYTES: u32 = 2 * Self::BUFFER_BYTES;
+    const BAND_BYTES: u32 = 64 * 128;
+    /// Shared memory that the barrier of one warpgroup takes.
+    pub const BARRIER_BYTES: u32 = 8;
 
-    /// Stores the tile whose accumulators are `d` (as [`WarpgroupMma`](crate::warp::WarpgroupMma) lays them out).
+    /// Shared memory of one warpgroup whose tile has `columns` columns, at a multiple of 1,024.
+    #[must_use]
+    pub const fn buffer_bytes(columns: u32) -> u32 {
+        columns / Self::BAND * Self::BAND_BYTES
+    }
+
+    /// Initialises the barrier at `arrived`.
     ///
     /// # Safety
-    /// Every thread of the warpgroup reaches the same call; `buffers` is theirs alone, and `barrier` a named barrier of theirs.
+    /// As [`TmaPipeline::initialise`](crate::threadblock::TmaPipeline::initialise).
     #[inline(always)]
-    pub unsafe fn run(d: &[[f32; 4]], to: Destination<'_, O>, buffers: SharedPtr, barrier: u32) {
-        const { assert!(O::Output::BYTES == 2, "stmatrix writes 16-bit elements") };
-        let thread = thread::thread_idx_x() % 128;
-        let (warp, lane) = (thread / 32, thread % 32);
-        // The row of a 16 × 16 block that this lane addresses, and which of its two vectors.
-        let row = warp * 16 + lane % 16;
-        let vector = lane / 16;
-        let needs_source = O::needs_source(to.op);
-        for band in 0..d.len() as u32 * 8 / Self::BAND {
-            let buffer = buffers.add(band % 2 * Self::BUFFER_BYTES);
-            // SAFETY: the barriers are the warpgroup's; the buffer is free once the store before the last has read it.
+    pub unsafe fn initialise(arrived: SharedPtr) {
+        // SAFETY: the caller is the only thread at it.
+        unsafe { mbarrier::init(arrived, 1) }
+    }
+
+    /// The epilogue of a warpgroup that owns `buffer`, the initialised barrier at `arrived`, and named barrier `barrier`.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(op: O::Params, [map_c, map_d]: [u64; 2], buffer: SharedPtr, arrived: SharedPtr, barrier: u32) -> Self {
+        Self { op, map_c, map_d, buffer, arrived, parity: 0, barrier }
+    }
+
+    /// Before the tile at `origin` (row, column) of `columns` columns is multiplied: takes the buffer back from the engine, and has
+    /// it bring C.
+    ///
+    /// # Safety
+    /// Every thread of the warpgroup reaches the same call; the maps describe C and D.
+    #[inline(always)]
+    pub unsafe fn begin(&self, origin: [u32; 2], columns: u32) {
+        if thread::thread_idx_x() % 128 != 0 {
+            return;
+        }
+        tma::wait_group_read::<0>();
+        if O::needs_source(&self.op) {
+            // SAFETY: the engine has read the last tile, and nobody else uses the buffer before C has arrived.
             unsafe {
-                if thread == 0 {
-                    tma::wait_group_read::<1>();
-                }
-                sync_named(barrier, 128);
-                for block in 0..Self::BAND / 16 {
-                    let first = band * Self::BAND + block * 16;
-                    let [left, right] = [d[first as usize / 8], d[first as usize / 8 + 1]];
-                    let registers = if needs_source {
-                        let at = [to.origin[0] + warp * 16 + lane / 4, to.origin[1] + first + lane % 4 * 2];
-                        let source = |down, across| Some(Self::source(&to, [at[0] + down, at[1] + across]));
-                        [
-                            Self::pair(to.op, left[0], left[1], source(0, 0), source(0, 1)),
-                            Self::pair(to.op, left[2], left[3], source(8, 0), source(8, 1)),
-                            Self::pair(to.op, right[0], right[1], source(0, 8), source(0, 9)),
-                            Self::pair(to.op, right[2], right[3], source(8, 8), source(8, 9)),
-                        ]
-                    } else {
-                        [
-                            Self::pair(to.op, left[0], left[1], None, None),
-                            Self::pair(to.op, left[2], left[3], None, None),
-                            Self::pair(to.op, right[0], right[1], None, None),
-                            Self::pair(to.op, right[2], right[3], None, None),
-                        ]
-                    };
-                    stmatrix_x4(buffer.add(row * 128 + ((block * 2 + vector) ^ (row % 8)) * 16), registers);
-                }
-                tma::fence_async_shared();
-                sync_named(barrier, 128);
-                if thread == 0 {
-                    tma::store_2d(to.map, buffer, to.origin[1] + band * Self::BAND, to.origin[0]);
-                    tma::commit_group();
+                mbarrier::arrive_expect_tx(self.arrived, Self::buffer_bytes(columns));
+                for band in 0..columns / Self::BAND {
+                    let to = self.buffer.add(band * Self::BAND_BYTES);
+                    tma::load_2d(to, self.map_c, self.arrived, origin[1] + band * Self::BAND, origin[0]);
                 }
             }
         }
     }
 
-    /// Waits until every store of this warpgroup is done.
+    /// Stores the tile at `origin` whose accumulators are `d` (as [`WarpgroupMma`](crate::warp::WarpgroupMma) lays them out).
+    ///
+    /// # Safety
+    /// Every thread of the warpgroup reaches the same call, after [`begin`](Self::begin) with the same tile.
     #[inline(always)]
-    pub fn finish() {
-        tma::wait_group::<0>();
+    pub unsafe fn finish(&mut self, d: &[[f32; 4]], origin: [u32; 2]) {
+        let op = &self.op;
+        // SAFETY: the buffer is the warpgroup's, and free of what the engine read or brought.
+        unsafe {
+            if O::needs_source(op) {
+                mbarrier::wait_parity(self.arrived, self.parity);
+                self.parity ^= 1;
+                self.fill(d, |accumulators, row| {
+                    let source = ldmatrix_x4(row);
+                    let half = |word: u32, shift| Some(O::Output::from_low_bits(word >> shift).to_f32());
+                    core::array::from_fn(|pair| {
+                        let low = O::apply(op, accumulators[2 * pair], half(source[pair], 0));
+                        O::Output::pack(low, O::apply(op, accumulators[2 * pair + 1], half(source[pair], 16)))
+                    })
+                });
+            } else {
+                // Thread 0 has waited for the engine; the others wait for thread 0.
+                sync_named(self.barrier, 128);
+                self.fill(d, |accumulators, _| {
+                    core::array::from_fn(|pair| {
+                        let low = O::apply(op, accumulators[2 * pair], None);
+                        O::Output::pack(low, O::apply(op, accumulators[2 * pair + 1], None))
+                    })
+                });
+            }
+            tma::fence_async_shared();
+            sync_named(self.barrier, 128);
+            if thread::thread_idx_x() % 128 == 0 {
+                for band in 0..d.len() as u32 * 8 / Self::BAND {
+                    let from = self.buffer.add(band * Self::BAND_BYTES);
+                    tma::store_2d(self.map_d, from, origin[1] + band * Self::BAND, origin[0]);
+                }
+                tma::commit_group();
+            }
+        }
     }
 
+    /// Waits until the engine has read everything, after which the block may end.
     #[inline(always)]
-    fn pair(op: &O::Params, low: f32, high: f32, c_low: Option<O::Output>, c_high: Option<O::Output>) -> u32 {
-        O::apply(op, low, c_low).to_low_bits() | O::apply(op, high, c_high).to_low_bits() << 16
+    pub fn end(self) {
+        if thread::thread_idx_x() % 128 == 0 {
+            tma::wait_group_read::<0>();
+        }
     }
 
-    /// C at `at`, or anything outside.
+    /// Fills the buffer in blocks of 16 × 16. `outputs` gives the four registers of `stmatrix` from the block's eight
+    /// accumulators and the address that this lane gives.
     #[inline(always)]
-    unsafe fn source(to: &Destination<'_, O>, at: [u32; 2]) -> O::Output {
-        let inside = at[0] < to.extents[0] && at[1] < to.extents[1];
-        let offset = to.source.leading_dimension.wrapping_mul(at[0].into()).wrapping_add(at[1].into()).wrapping_mul(2);
-        // SAFETY: inside C.
-        unsafe { O::Output::from_low_bits(global::load::<2>(to.source.address.wrapping_add_signed(offset), inside)[0]) }
+    unsafe fn fill(&self, d: &[[f32; 4]], outputs: impl Fn([f32; 8], SharedPtr) -> [u32; 4]) {
+        let thread = thread::thread_idx_x() % 128;
+        // The row of a block that this lane addresses, and which of its two vectors.
+        let row = thread / 32 * 16 + thread % 16;
+        let vector = thread % 32 / 16;
+        for block in 0..d.len() / 2 {
+            let column = block as u32 * 16;
+            let band = self.buffer.add(column / Self::BAND * Self::BAND_BYTES);
+            let swizzled = (column % Self::BAND / 8 + vector) ^ (row % 8);
+            let at = band.add(row * 128 + swizzled * 16);
+            let [left, right] = [d[2 * block], d[2 * block + 1]];
+            let accumulators = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
+            // SAFETY: the buffer is the warpgroup's.
+            unsafe { stmatrix_x4(at, outputs(accumulators, at)) };
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Orders, SpecializedConfig};
 use crate::arch::wgmma::Wgmma;
 use crate::epilogue::LinearCombination;
+use crate::numeric::HalfElement;
 use crate::schedule::Rasterised;
 use crate::warp::{Warpgroup, WarpgroupMma};
 use core::marker::PhantomData;
@@ -14,7 +15,7 @@ pub struct DefaultSpecialized<T, O>(PhantomData<(T, O)>);
 /// The block tile of a [`DefaultSpecialized`].
 pub trait SpecializedTile: 'static {
     /// What a warpgroup multiplies.
-    type Mma: WarpgroupMma;
+    type Mma: WarpgroupMma<Element: HalfElement>;
     /// Consumer warpgroups, along M.
     const CONSUMERS: u32;
     /// Tiles of A and B in shared memory.
@@ -38,10 +39,10 @@ impl<T: SpecializedTile, O: Orders> SpecializedConfig for DefaultSpecialized<T, 
 #[derive(Debug)]
 pub struct Wgmma128x256<E>(PhantomData<E>);
 
-impl<E: Wgmma<256, Accumulators = [[f32; 4]; 32]>> SpecializedTile for Wgmma128x256<E> {
+impl<E: HalfElement + Wgmma<256, Accumulators = [[f32; 4]; 32]>> SpecializedTile for Wgmma128x256<E> {
     type Mma = Warpgroup<E, 256>;
     const CONSUMERS: u32 = 2;
-    const STAGES: u32 = 4;
+    const STAGES: u32 = 3;
     const CLUSTER: u32 = 2;
 }
 
@@ -49,7 +50,7 @@ impl<E: Wgmma<256, Accumulators = [[f32; 4]; 32]>> SpecializedTile for Wgmma128x
 #[derive(Debug)]
 pub struct Wgmma128x128<E>(PhantomData<E>);
 
-impl<E: Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma128x128<E> {
+impl<E: HalfElement + Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma128x128<E> {
     type Mma = Warpgroup<E, 128>;
     const CONSUMERS: u32 = 2;
     const STAGES: u32 = 6;
@@ -60,7 +61,7 @@ impl<E: Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma128x
 #[derive(Debug)]
 pub struct Wgmma64x128<E>(PhantomData<E>);
 
-impl<E: Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma64x128<E> {
+impl<E: HalfElement + Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma64x128<E> {
     type Mma = Warpgroup<E, 128>;
     const CONSUMERS: u32 = 1;
     const STAGES: u32 = 8;

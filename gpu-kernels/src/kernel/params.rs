@@ -74,10 +74,10 @@ pub struct SpecializedParams<Op> {
     pub a: TensorMap,
     /// B likewise; of a K-major B, each block of a cluster brings its share of the tile's columns.
     pub b: TensorMap,
-    /// D, row-major, in boxes of 128 bytes by 64 rows, swizzled by 128 bytes.
+    /// C, row-major, in boxes of 128 bytes by 64 rows, swizzled by 128 bytes; not read when the output op needs no source.
+    pub c: TensorMap,
+    /// D like C.
     pub d: TensorMap,
-    /// C, row-major; not read when the output op needs no source.
-    pub c: MatrixOperand,
     /// Extents.
     pub shape: GemmShape,
     /// The grid of tiles, in tiles of a cluster.
@@ -86,13 +86,13 @@ pub struct SpecializedParams<Op> {
     pub op: Op,
 }
 
-// SAFETY: the fields before `op` fill 424 bytes without gap, and `Op` has none; what could follow it is refused here.
+// SAFETY: the fields before `op` fill 536 bytes without gap, and `Op` has none; what could follow it is refused here.
 unsafe impl<Op: NoUninit> NoUninit for SpecializedParams<Op> {}
 
 impl<Op> SpecializedParams<Op> {
     /// Evaluates when the block has no padding; a kernel's description evaluates it.
     pub const IS_DENSE: () = assert!(
-        size_of::<Self>() == 424 + size_of::<Op>(),
+        size_of::<Self>() == 536 + size_of::<Op>(),
         "the parameters of an output op must be 8 bytes more than a multiple of 16, so that the kernel's block has no padding"
     );
 }

@@ -3,8 +3,8 @@
 use super::description::{GemmDescription, Header, KIND_GEMM, OpClass};
 use super::{Kernel, KernelName, SpecializedConfig, SpecializedParams};
 use crate::arch::shared::SharedPtr;
-use crate::arch::{cluster, thread, tma, warp};
-use crate::epilogue::{Destination, OutputOp, TmaStore};
+use crate::arch::{cluster, mbarrier, thread, tma, warp};
+use crate::epilogue::{OutputOp, TmaStore};
 use crate::fragment::Fragment;
 use crate::layout::StorageOrder;
 use crate::numeric::{Element, ElementKind};
@@ -20,7 +20,7 @@ pub struct SpecializedGemm<C>(PhantomData<C>);
 
 impl<C: SpecializedConfig> SpecializedGemm<C> {
     const TILES_BYTES: u32 = C::STAGES * Specialized::<C>::STAGE_BYTES;
-    const BUFFERS_BYTES: u32 = C::CONSUMERS * TmaStore::<C::OutputOp>::SHARED_BYTES;
+    const BUFFERS_BYTES: u32 = C::CONSUMERS * TmaStore::<C::OutputOp>::buffer_bytes(C::TILE_N);
 }
 
 impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
@@ -33,7 +33,8 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
             C::CONSUMERS == 1 || C::CONSUMERS == 2,
             "the register pool is divided for one or two consumer warpgroups"
         );
-        let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + C::STAGES * TmaPipeline::BARRIER_BYTES;
+        let barriers = C::STAGES * TmaPipeline::BARRIER_BYTES + C::CONSUMERS * TmaStore::<C::OutputOp>::BARRIER_BYTES;
+        let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + barriers;
         assert!(shared_bytes <= 232_448, "a block has at most 227 KiB of shared memory");
         let element = <C::Mma as WarpgroupMma>::Element::KIND as u32;
         let alignment = 16 / <C::Mma as WarpgroupMma>::Element::BYTES as u32;
@@ -72,6 +73,7 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
         let buffers = tiles.add(Self::TILES_BYTES);
         let map_a = address + offset_of!(Self::Params, a) as u64;
         let map_b = address + offset_of!(Self::Params, b) as u64;
+        let map_c = address + offset_of!(Self::Params, c) as u64;
         let map_d = address + offset_of!(Self::Params, d) as u64;
         let thread = thread::thread_idx_x();
         let shape = params.shape;
@@ -83,7 +85,19 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
         unsafe {
             let warpgroup = warp::broadcast_first(thread / 128);
             let rank = if C::CLUSTER == 1 { 0 } else { cluster::block_rank() };
-            let ring = Specialized::<C>::ring(buffers.add(Self::BUFFERS_BYTES));
+            let ring = TmaPipeline::new(buffers.add(Self::BUFFERS_BYTES), C::STAGES);
+            let arrived = buffers.add(Self::BUFFERS_BYTES + C::STAGES * TmaPipeline::BARRIER_BYTES);
+            if thread == 0 {
+                ring.initialise(Specialized::<C>::RELEASES);
+                for consumer in 0..C::CONSUMERS {
+                    TmaStore::<C::OutputOp>::initialise(arrived.add(consumer * TmaStore::<C::OutputOp>::BARRIER_BYTES));
+                }
+                mbarrier::fence_init();
+                tma::prefetch(map_a);
+                tma::prefetch(map_b);
+                tma::prefetch(map_d);
+            }
+            cluster::sync_cluster();
             let origin = |index: u32| {
                 let tile = C::Scheduler::tile(&params.raster, [index, 0, 0]);
                 [(tile.m * C::CLUSTER + rank) * C::TILE_M, tile.n * C::TILE_N]
@@ -95,43 +109,40 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
                     cluster::release_registers::<24>();
                 }
                 if thread == 0 {
-                    tma::prefetch(map_a);
-                    tma::prefetch(map_b);
                     let mut producer = ring.producer();
                     let mut index = first;
                     while index < count {
                         Specialized::<C>::produce(&mut producer, tiles, [map_a, map_b], origin(index), k_tiles, rank);
                         index += step;
                     }
+                    // Until every stage is released, another block may arrive at this block's barriers.
+                    producer.drain();
                 }
             } else {
                 if C::CONSUMERS == 2 {
                     cluster::acquire_registers::<240>();
                 }
-                let consumer_index = warpgroup - 1;
+                let which = warpgroup - 1;
                 let mut consumer = ring.consumer();
-                let own = buffers.add(consumer_index * TmaStore::<C::OutputOp>::SHARED_BYTES);
+                let mut epilogue = TmaStore::<C::OutputOp>::new(
+                    params.op,
+                    [map_c, map_d],
+                    buffers.add(which * TmaStore::<C::OutputOp>::buffer_bytes(C::TILE_N)),
+                    arrived.add(which * TmaStore::<C::OutputOp>::BARRIER_BYTES),
+                    1 + which,
+                );
                 let mut index = first;
                 while index < count {
-                    let mut d = <C::Mma as WarpgroupMma>::Accumulators::ZERO;
-                    Specialized::<C>::consume(&mut consumer, tiles, &mut d, consumer_index, k_tiles);
                     let [m, n] = origin(index);
-                    let to = Destination {
-                        op: &params.op,
-                        source: &params.c,
-                        extents: [shape.m, shape.n],
-                        map: map_d,
-                        origin: [m + consumer_index * C::Mma::M, n],
-                    };
-                    TmaStore::<C::OutputOp>::run(d.as_ref(), to, own, 1 + consumer_index);
+                    let own = [m + which * C::Mma::M, n];
+                    epilogue.begin(own, C::TILE_N);
+                    let mut d = <C::Mma as WarpgroupMma>::Accumulators::ZERO;
+                    Specialized::<C>::consume(&mut consumer, tiles, &mut d, which, k_tiles);
+                    epilogue.finish(d.as_ref(), own);
                     index += step;
                 }
-                if thread % 128 == 0 {
-                    TmaStore::<C::OutputOp>::finish();
-                }
+                epilogue.end();
             }
-            // No block leaves while another may copy into it or arrive at its barriers.
-            cluster::sync_cluster();
         }
     }
 }

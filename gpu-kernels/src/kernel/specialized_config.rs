@@ -4,6 +4,7 @@ use crate::arch::wgmma::Transposition;
 use crate::epilogue::OutputOp;
 use crate::iterator::TmaTile;
 use crate::layout::{Major, StorageOrder};
+use crate::numeric::HalfElement;
 use crate::schedule::TileScheduler;
 use crate::warp::WarpgroupMma;
 use core::marker::PhantomData;
@@ -23,7 +24,7 @@ pub trait SpecializedConfig: Sized + 'static {
     /// Blocks of a cluster, one below the other along M; they share B.
     const CLUSTER: u32;
     /// The element-wise end.
-    type OutputOp: OutputOp<Output = <Self::Mma as WarpgroupMma>::Element>;
+    type OutputOp: OutputOp<Output: HalfElement>;
     /// Which cluster computes which tiles.
     type Scheduler: TileScheduler;
 

@@ -85,6 +85,12 @@ pub trait Element: Copy + PartialEq + core::fmt::Debug + Send + Sync + 'static {
     fn from_low_bits(word: u32) -> Self;
 }
 
+/// An element of 16 bits, two of which fill a register.
+pub trait HalfElement: Element {
+    /// Two conversions from the accumulation type, `low` in the low half.
+    fn pack(low: f32, high: f32) -> u32;
+}
+
 impl Element for f32 {
     const KIND: ElementKind = ElementKind::F32;
     const ZERO: Self = 0.0;
@@ -107,7 +113,7 @@ impl Element for f32 {
 }
 
 macro_rules! sixteen_bit_float {
-    ($type:ty, $kind:ident, $widen:ident, $narrow:ident) => {
+    ($type:ty, $kind:ident, $widen:ident, $narrow:ident, $narrow_pair:ident) => {
         impl Element for $type {
             const KIND: ElementKind = ElementKind::$kind;
             const ZERO: Self = <$type>::from_bits(0);
@@ -134,10 +140,20 @@ macro_rules! sixteen_bit_float {
                 Self::from_bits(word as u16)
             }
         }
+
+        impl HalfElement for $type {
+            #[inline(always)]
+            fn pack(low: f32, high: f32) -> u32 {
+                #[cfg(target_arch = "nvptx64")]
+                return crate::arch::convert::$narrow_pair(low, high);
+                #[cfg(not(target_arch = "nvptx64"))]
+                return Self::from_f32(low).to_low_bits() | Self::from_f32(high).to_low_bits() << 16;
+            }
+        }
     };
 }
-sixteen_bit_float!(f16, F16, f16_to_f32, f32_to_f16);
-sixteen_bit_float!(bf16, Bf16, bf16_to_f32, f32_to_bf16);
+sixteen_bit_float!(f16, F16, f16_to_f32, f32_to_f16, f32x2_to_f16x2);
+sixteen_bit_float!(bf16, Bf16, bf16_to_f32, f32_to_bf16, f32x2_to_bf16x2);
 
 /// `a·b + c`, rounded once.
 #[inline(always)]

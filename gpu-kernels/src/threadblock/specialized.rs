@@ -1,8 +1,8 @@
 //! The K loop of a warp-specialised block: what its producer thread does, and what its consumer warpgroups do.
 
-use super::{Consumer, Producer, TmaPipeline};
+use super::{Consumer, Producer};
 use crate::arch::shared::SharedPtr;
-use crate::arch::{cluster, thread, wgmma};
+use crate::arch::{thread, wgmma};
 use crate::iterator::TmaTile;
 use crate::kernel::{SpecializedConfig, TmaA, TmaB, Transposed};
 use crate::warp::WarpgroupMma;
@@ -87,24 +87,5 @@ impl<C: SpecializedConfig> Specialized<C> {
                 consumer.release(last, tell);
             }
         }
-    }
-
-    /// The ring whose barriers lie at `barriers`, initialised for the whole cluster.
-    ///
-    /// # Safety
-    /// Every thread of the cluster reaches the same call.
-    #[inline(always)]
-    #[must_use]
-    pub unsafe fn ring(barriers: SharedPtr) -> TmaPipeline {
-        let ring = TmaPipeline::new(barriers, C::STAGES);
-        // SAFETY: one thread initialises, all wait.
-        unsafe {
-            if thread::thread_idx_x() == 0 {
-                ring.initialise(Self::RELEASES);
-                crate::arch::mbarrier::fence_init();
-            }
-            cluster::sync_cluster();
-        }
-        ring
     }
 }

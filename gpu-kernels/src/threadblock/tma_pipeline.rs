@@ -24,8 +24,8 @@ impl Turn {
 
 /// The barriers of a ring: one `full` and one `empty` a stage. A stage goes around
 ///
-/// empty → [`Producer::acquire`] → [`Filling`] → (copies arrive) → full → [`Consumer::wait`] →
-/// [`Ready`] → [`Consumer::release`] → empty.
+/// empty → [`Producer::acquire`] → `Filling` → (copies arrive) → full → [`Consumer::wait`] →
+/// `Ready` → [`Consumer::release`] → empty.
 #[derive(Clone, Copy)]
 pub struct TmaPipeline {
     barriers: SharedPtr,
@@ -115,6 +115,21 @@ impl Producer {
         }
         self.turn.advance();
         Filling { stage, full }
+    }
+}
+
+impl Producer {
+    /// Waits until every stage that was filled is released, by all blocks: none will arrive at the barriers any more.
+    ///
+    /// # Safety
+    /// One thread; consumers release what was filled before.
+    #[inline(always)]
+    pub unsafe fn drain(&mut self) {
+        for _ in 0..self.turn.stages {
+            // SAFETY: the barriers are initialised.
+            unsafe { mbarrier::wait_parity(self.ring.empty(self.turn.stage), self.turn.parity) };
+            self.turn.advance();
+        }
     }
 }
 
