@@ -20,14 +20,21 @@ pub enum Operand {
     D,
 }
 
-impl fmt::Display for Operand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Operand {
+    /// Its name in messages.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
             Self::A => "a",
             Self::B => "b",
             Self::C => "c",
             Self::D => "d",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -213,6 +220,9 @@ pub enum Error {
         /// The device.
         device: String,
     },
+    /// A tensor map that cannot be.
+    #[error("tensor map refused: {0}")]
+    TensorMap(#[from] crate::TensorMapError),
     /// No kernel of that name.
     #[error("no kernel `{name}`; there are {available:?}")]
     UnknownKernel {

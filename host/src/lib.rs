@@ -16,7 +16,8 @@
 //!   [`Stream`] and [`Event`] its order and clock.
 //! - [`Gemm`]: a problem, checked and planned once, run many times. What cannot be served is refused
 //!   before anything is launched, by an [`Error`] that names the operand, what is required and what was given.
-//! - [`Module`] and [`Kernel`]: kernels of your own, compiled with `falchion-build`.
+//! - [`Module`] and [`Kernel`]: kernels of your own, compiled with `falchion-build`; [`Device::tensor_map`] encodes what
+//!   their copies by the engine of sm_90 need.
 //! - [`mod@reference`]: products in f64, and the error that rounding allows.
 //! - [`stock`]: the kernels this crate carries.
 //!
@@ -43,8 +44,12 @@ mod stream;
 pub use arch::Arch;
 pub use buffer::{Buffer, Slice};
 pub use bytemuck;
-pub use device::{Backend, CudaVersion, Device, DeviceInfo, DeviceKind};
+pub use device::{
+    Backend, CudaVersion, Device, DeviceInfo, DeviceKind, L2Promotion, TensorMapError, TensorMapRequest,
+    TensorMapSwizzle,
+};
 pub use error::{DriverStatus, Error, KernelFault, Operand, Result};
+pub use falchion_device::kernel::TensorMap;
 pub use falchion_device::layout::Order;
 pub use falchion_device::numeric::{Element, ElementKind, bf16, f16};
 #[cfg(feature = "sim")]

@@ -1,8 +1,9 @@
 //! An NVIDIA GPU as a device.
 
 use super::driver::{self, FunctionHandle, ModuleHandle, Status};
+use super::encode::{self, Failure};
 use super::engine::{Engine, EngineEvent, EngineKernel, EngineModule, EngineStream, Image, own};
-use super::{CudaVersion, DeviceInfo, DeviceKind};
+use super::{CudaVersion, DeviceInfo, DeviceKind, TensorMapError, TensorMapRequest};
 use crate::error::KernelFault;
 use crate::{Error, LaunchConfig, Result};
 use cust::{
@@ -13,6 +14,7 @@ use cust::{
     event::EventFlags,
     stream::StreamFlags,
 };
+use falchion_device::kernel::TensorMap;
 use std::{
     ffi::CString,
     sync::{
@@ -201,6 +203,14 @@ impl Engine for CudaEngine {
             status => self.gpu.error("cuModuleLoadDataEx", status),
         })?;
         Ok(Arc::new(CudaModule { module, name: name.to_owned(), gpu: Arc::clone(&self.gpu) }))
+    }
+
+    fn encode_tensor_map(&self, request: &TensorMapRequest<'_>) -> Result<TensorMap> {
+        self.gpu.enter()?;
+        encode::encode(request, self.info.driver.unwrap_or(OLDEST_DRIVER)).map_err(|failure| match failure {
+            Failure::Driver(operation, status) => self.gpu.error(operation, status),
+            Failure::Element(element) => TensorMapError::Element { element }.into(),
+        })
     }
 
     #[cfg(feature = "sim")]

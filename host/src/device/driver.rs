@@ -38,6 +38,7 @@ unsafe extern "C" {
     fn cuGetErrorName(status: Status, text: *mut *const c_char) -> Status;
     fn cuGetErrorString(status: Status, text: *mut *const c_char) -> Status;
     fn cuInit(flags: c_uint) -> Status;
+    fn cuGetProcAddress(name: *const c_char, entry: *mut *mut c_void, version: c_int, flags: u64) -> Status;
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: c_int) -> Status;
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> Status;
     fn cuMemFree_v2(address: u64) -> Status;
@@ -107,6 +108,14 @@ fn check(status: Status) -> Result<(), Status> {
 pub(super) fn init() -> Result<(), Status> {
     // SAFETY: may be called at any time, any number of times; 0 is the only flag there is.
     check(unsafe { cuInit(0) })
+}
+
+/// The driver's function `name` as of CUDA `version`, 1000 times major plus 10 times minor; never null.
+pub(super) fn entry_point(name: &CStr, version: c_int) -> Result<*mut c_void, Status> {
+    let mut entry = std::ptr::null_mut();
+    // SAFETY: the name ends with a zero; writes a pointer; 0 is the default search.
+    check(unsafe { cuGetProcAddress(name.as_ptr(), &mut entry, version, 0) })?;
+    if entry.is_null() { Err(NOT_FOUND) } else { Ok(entry) }
 }
 
 /// The shared memory a block may have when its kernel asks for it, in bytes.

@@ -1,7 +1,8 @@
 //! What a kind of device must provide.
 
-use super::DeviceInfo;
+use super::{DeviceInfo, TensorMapRequest};
 use crate::{Error, LaunchConfig, Result};
+use falchion_device::kernel::TensorMap;
 use std::{any::Any, sync::Arc, time::Duration};
 
 /// Code in the form that a device loads.
@@ -45,6 +46,9 @@ pub(crate) trait Engine: Send + Sync {
 
     /// Loads `image`; `name` is for messages.
     fn module(&self, name: &str, image: Image<'_>) -> Result<Arc<dyn EngineModule>>;
+
+    /// The map of a request that passed [`TensorMapRequest::check`].
+    fn encode_tensor_map(&self, request: &TensorMapRequest<'_>) -> Result<TensorMap>;
 
     #[cfg(feature = "sim")]
     fn take_counters(&self) -> Option<falchion_sim::Counters>;

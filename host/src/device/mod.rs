@@ -4,13 +4,17 @@
 mod cuda;
 #[cfg(feature = "cuda")]
 mod driver;
+#[cfg(feature = "cuda")]
+mod encode;
 mod engine;
 mod info;
 #[cfg(feature = "sim")]
 mod sim;
+mod tensor_map;
 
 pub(crate) use engine::{Engine, EngineEvent, EngineKernel, EngineModule, EngineStream, Image};
 pub use info::{CudaVersion, DeviceInfo, DeviceKind};
+pub use tensor_map::{L2Promotion, TensorMapError, TensorMapRequest, TensorMapSwizzle};
 
 use crate::{Error, Result, Stream};
 use std::{

@@ -1,9 +1,10 @@
 //! The simulator as a device.
 
 use super::engine::{Engine, EngineEvent, EngineKernel, EngineModule, EngineStream, Image, own};
-use super::{DeviceInfo, DeviceKind};
+use super::{DeviceInfo, DeviceKind, TensorMapError, TensorMapRequest};
 use crate::error::KernelFault;
 use crate::{Error, LaunchConfig, Result};
+use falchion_device::kernel::TensorMap;
 use falchion_sim::{Counters, Launch, LaunchError, MemoryError, Settings, Simulator};
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -99,6 +100,10 @@ impl Engine for SimEngine {
         let module = falchion_sim::Module::parse(ptx)
             .map_err(|error| Error::Compilation { module: name.to_owned(), log: error.to_string() })?;
         Ok(Arc::new(SimModule { module, shared: Arc::clone(&self.shared) }))
+    }
+
+    fn encode_tensor_map(&self, _: &TensorMapRequest<'_>) -> Result<TensorMap> {
+        Err(TensorMapError::Refused { reason: "the simulator has no copy engine".to_owned() }.into())
     }
 
     fn take_counters(&self) -> Option<Counters> {

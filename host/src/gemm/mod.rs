@@ -1,11 +1,15 @@
 //! D = α·A·B + β·C: problem, plan, run.
 
 mod arguments;
+mod candidate;
+mod family;
 mod layout;
 mod overlap;
 mod plan;
 mod problem;
 mod select;
+#[cfg(test)]
+mod testing;
 
 pub use arguments::GemmArguments;
 pub use layout::{MatrixLayout, OperandLayout};
@@ -13,12 +17,7 @@ pub use plan::GemmPlan;
 pub use problem::GemmProblem;
 
 use crate::{Device, Element, Error, Result};
-use falchion_device::epilogue::LinearCombinationParams;
-use falchion_device::kernel::GemmParams;
 use std::marker::PhantomData;
-
-/// The parameter block of every stock GEMM that this crate launches.
-type StockParams = GemmParams<LinearCombinationParams>;
 
 /// A matrix product to be planned: D = α·A·B + β·C with A m × k, B k × n, C and D m × n, all of
 /// element type `T`, accumulated in f32 and rounded once. α and β come at run time.

@@ -1,27 +1,28 @@
 //! A planned GEMM: checked, chosen, loaded.
 
+use super::candidate::Candidate;
+use super::family::{Launcher, Operands, Target};
 use super::overlap::Region;
 use super::problem::Oriented;
-use super::select::{Candidate, best_of_each_width, output_alignment, ranked};
-use super::{GemmArguments, GemmProblem, OperandLayout, StockParams};
+use super::select::{best_of_each_alignment, ranked};
+use super::{GemmArguments, GemmProblem, OperandLayout};
 use crate::device::EngineKernel;
 use crate::reference::Accumulation;
 use crate::stock::StockKernel;
-use crate::{Device, Element, Error, LaunchConfig, Operand, Result, Slice, Stream};
+use crate::{Device, Element, Error, Operand, Result, Slice, Stream};
 use falchion_device::epilogue::LinearCombinationParams;
-use falchion_device::kernel::{GemmShape, MatrixOperand, OpClass};
-use falchion_device::schedule::{RasterParams, Rasterised, TileScheduler};
+use falchion_device::kernel::OpClass;
 use std::{fmt, marker::PhantomData, sync::Arc};
 
-/// A GEMM ready to run: kernels are chosen and loaded, one for each access width that the problem's leading
-/// dimensions and extents allow. A run takes the widest its pointers are aligned for, so no address is refused.
+/// A GEMM ready to run: kernels are chosen and loaded, one for each alignment of pointers that the problem's leading
+/// dimensions and extents allow. A run takes the fastest its pointers are aligned for, so no address is refused.
 ///
 /// Runs on one stream are in order. A plan may be shared between threads.
 pub struct GemmPlan<T> {
     device: Device,
     problem: GemmProblem,
     oriented: Oriented,
-    /// Widest access first, never empty.
+    /// Fastest first, never empty.
     kernels: Vec<Planned>,
     candidates: Vec<&'static str>,
     element: PhantomData<fn() -> T>,
@@ -31,15 +32,11 @@ pub struct GemmPlan<T> {
 struct Planned {
     name: &'static str,
     kernel: Arc<dyn EngineKernel>,
-    /// Multiples, in bytes, that the addresses of the kernel's A and B must be.
-    alignment: [u64; 2],
-    tensor_op: bool,
-    raster: RasterParams,
-    config: LaunchConfig,
+    launcher: Box<dyn Launcher>,
+    /// Multiples, in bytes, that the addresses of the kernel's A, B, C and D must be, and C's distance between rows.
+    alignment: [u64; 4],
+    accumulation: Accumulation,
 }
-
-/// The classes of kernels that take [`StockParams`].
-const LAUNCHED: [u32; 2] = [OpClass::Simt as u32, OpClass::TensorOp as u32];
 
 impl<T: Element> GemmPlan<T> {
     pub(super) fn new(
@@ -53,14 +50,12 @@ impl<T: Element> GemmPlan<T> {
         let catalogue: Vec<Candidate> = stock
             .iter()
             .enumerate()
-            .filter_map(|(index, kernel)| Some(Candidate { name: kernel.name(), gemm: kernel.gemm()?, index }))
-            // Kernels of other classes take other parameters.
-            .filter(|candidate| LAUNCHED.contains(&candidate.gemm.op_class))
+            .filter_map(|(index, kernel)| Candidate::new(kernel.name(), kernel.gemm()?, index))
             .collect();
-        let ranked = ranked(&catalogue, &oriented, problem.element(), info);
+        let ranked = ranked(&catalogue, &oriented, info);
         let chosen = match name {
-            Some(name) => vec![by_name(&catalogue, name, &oriented, &problem, device)?],
-            None => best_of_each_width(&ranked),
+            Some(name) => vec![by_name(&catalogue, name, &oriented, device)?],
+            None => best_of_each_alignment(&ranked, &oriented),
         };
         if chosen.is_empty() {
             return Err(Error::NoKernelFits {
@@ -72,16 +67,13 @@ impl<T: Element> GemmPlan<T> {
             });
         }
         let kernels = chosen.iter().map(|candidate| {
-            let raster = candidate.raster(&oriented, info);
-            let header = &candidate.gemm.header;
+            let simt = candidate.gemm.op_class == OpClass::Simt as u32;
             Ok(Planned {
                 name: candidate.name,
                 kernel: stock[candidate.index].entry(device)?,
-                alignment: candidate.gemm.alignment.map(|elements| u64::from(elements) * T::BYTES as u64),
-                tensor_op: candidate.gemm.op_class == OpClass::TensorOp as u32,
-                raster,
-                config: LaunchConfig::new(Rasterised::grid(&raster), [header.threads, 1, 1])
-                    .dynamic_shared(header.shared_bytes),
+                launcher: candidate.family.launcher(candidate, &oriented, info),
+                alignment: candidate.alignment(T::KIND).map(|elements| u64::from(elements) * T::BYTES as u64),
+                accumulation: if simt { Accumulation::Fma } else { Accumulation::TensorCore },
             })
         });
         Ok(Self {
@@ -121,7 +113,8 @@ impl<T: Element> GemmPlan<T> {
     /// How the plan's kernels round while they accumulate; what a comparison with the reference needs.
     #[must_use]
     pub fn accumulation(&self) -> Accumulation {
-        if self.kernels.iter().any(|kernel| kernel.tensor_op) { Accumulation::TensorCore } else { Accumulation::Fma }
+        let fma = self.kernels.iter().all(|kernel| kernel.accumulation == Accumulation::Fma);
+        if fma { Accumulation::Fma } else { Accumulation::TensorCore }
     }
 
     /// The kernel that [`run`](Self::run) would launch with these arguments.
@@ -129,7 +122,7 @@ impl<T: Element> GemmPlan<T> {
     /// # Errors
     /// [`Error::Alignment`] when the kernel was chosen by name and a pointer is less aligned than it needs.
     pub fn kernel_for(&self, arguments: &GemmArguments<'_, T>) -> Result<&'static str> {
-        Ok(self.choose(arguments)?.name)
+        Ok(self.choose(&self.operands(arguments))?.name)
     }
 
     /// Computes D = α·A·B + β·C. Asynchronous on a GPU: the result is there after the stream is synchronised, or for
@@ -141,35 +134,20 @@ impl<T: Element> GemmPlan<T> {
     /// [`Error::KernelFault`], [`Error::Launch`], [`Error::Driver`].
     pub fn run(&self, stream: &Stream, arguments: GemmArguments<'_, T>) -> Result<()> {
         self.device.require_same(stream.device(), "stream")?;
-        let source = self.check(&arguments)?;
+        self.check(&arguments)?;
         if self.problem.is_empty() {
             return Ok(());
         }
-        let planned = self.choose(&arguments)?;
-        let Oriented { a, b, c, d, .. } = &self.oriented;
-        let [first, second] = self.factors(&arguments);
-        let addresses = (arguments.d.address(), source.map(|c| c.address()));
-        let params = StockParams {
-            a: operand(first.address(), a),
-            b: operand(second.address(), b),
-            // A source that is not read has no address: a kernel that reads it all the same faults.
-            c: operand(addresses.1.unwrap_or(0), c),
-            d: operand(addresses.0, d),
-            shape: GemmShape { m: d.rows, n: d.columns, k: a.columns },
-            raster: planned.raster,
-            output_alignment: output_alignment((d, addresses.0), addresses.1.map(|address| (c, address)), T::BYTES),
-            reserved: 0,
-            op: LinearCombinationParams { alpha: arguments.alpha, beta: arguments.beta },
-        };
-        // SAFETY: the kernel's description says that these are its parameters, and the checks above keep its
-        // accesses inside the slices.
-        unsafe { planned.kernel.launch(stream.engine(), &planned.config, &[bytemuck::bytes_of(&params)]) }
+        let operands = self.operands(&arguments);
+        let planned = self.choose(&operands)?;
+        let target = Target { device: &self.device, stream };
+        // SAFETY: the launcher was made for the kernel, and the checks above keep its accesses inside the slices.
+        unsafe { planned.launcher.launch(target, &*planned.kernel, &operands) }
     }
 
-    /// Everything that must hold before a launch. Returns C when it is read.
-    fn check<'a>(&self, arguments: &GemmArguments<'a, T>) -> Result<Option<Slice<'a, T>>> {
-        let reads_source = arguments.beta != 0.0;
-        let source = arguments.c.filter(|_| reads_source);
+    /// Everything that must hold before a launch.
+    fn check(&self, arguments: &GemmArguments<'_, T>) -> Result<()> {
+        let source = source(arguments);
         let required = |name, slice: &Slice<'_, T>, layout: &OperandLayout| {
             self.device.require_same(slice.device(), name)?;
             let (required, actual) = (layout.required_elements(), slice.len() as u64);
@@ -180,7 +158,7 @@ impl<T: Element> GemmPlan<T> {
         required("d", &arguments.d, &self.problem.d())?;
         if let Some(c) = &source {
             required("c", c, &self.problem.c())?;
-        } else if reads_source && !self.problem.is_empty() {
+        } else if arguments.beta != 0.0 && !self.problem.is_empty() {
             return Err(Error::MissingSource { beta: arguments.beta });
         }
         let region = |slice: Slice<'_, T>, layout: &OperandLayout| Region::new(slice.address(), layout, T::BYTES);
@@ -202,56 +180,68 @@ impl<T: Element> GemmPlan<T> {
         disjoint(Operand::B, region(arguments.b, &self.problem.b()))?;
         match source.map(|c| region(c, &self.problem.c())) {
             // Each element of C is read by the thread that then writes D there.
-            Some(input) if input != output => disjoint(Operand::C, input)?,
-            _ => {}
+            Some(input) if input != output => disjoint(Operand::C, input),
+            _ => Ok(()),
         }
-        Ok(source)
     }
 
-    /// The factors in the kernel's order.
-    fn factors<'a>(&self, arguments: &GemmArguments<'a, T>) -> [Slice<'a, T>; 2] {
-        if self.oriented.exchanged { [arguments.b, arguments.a] } else { [arguments.a, arguments.b] }
+    /// What changes from run to run.
+    fn operands(&self, arguments: &GemmArguments<'_, T>) -> Operands {
+        let [a, b, d] = [arguments.a, arguments.b, arguments.d].map(|slice| slice.address());
+        let [a, b] = if self.oriented.exchanged { [b, a] } else { [a, b] };
+        let op = LinearCombinationParams { alpha: arguments.alpha, beta: arguments.beta };
+        Operands { a, b, c: source(arguments).map(|c| c.address()), d, op }
     }
 
-    fn choose(&self, arguments: &GemmArguments<'_, T>) -> Result<&Planned> {
-        let addresses = self.factors(arguments).map(|factor| factor.address());
-        let misaligned =
-            |planned: &Planned| (0..2).find(|&factor| !addresses[factor].is_multiple_of(planned.alignment[factor]));
-        if let Some(planned) = self.kernels.iter().find(|planned| misaligned(planned).is_none()) {
+    fn choose(&self, operands: &Operands) -> Result<&Planned> {
+        if let Some(planned) = self.kernels.iter().find(|planned| self.fits(planned, operands).is_ok()) {
             return Ok(planned);
         }
         // Every element type has kernels for single elements, so only a choice by name gets here.
         let narrowest = &self.kernels[self.kernels.len() - 1];
-        let factor = misaligned(narrowest).unwrap_or(0);
-        let operand = match self.oriented.factor_names()[factor] {
-            Operand::A => "a",
-            _ => "b",
-        };
-        let remedy = "choose a kernel of smaller alignment, or leave the choice to the plan";
-        let (address, required) = (addresses[factor], narrowest.alignment[factor]);
-        Err(Error::Alignment { operand, address, required, remedy })
+        self.fits(narrowest, operands).map(|()| narrowest)
+    }
+
+    /// Whether the operands are aligned as `planned` requires.
+    fn fits(&self, planned: &Planned, operands: &Operands) -> Result<()> {
+        let [a, b] = self.oriented.factor_names();
+        let addresses =
+            [(a, Some(operands.a)), (b, Some(operands.b)), (Operand::C, operands.c), (Operand::D, Some(operands.d))];
+        for ((operand, address), required) in addresses.into_iter().zip(planned.alignment) {
+            let Some(address) = address else { continue };
+            if !address.is_multiple_of(required) {
+                let remedy = "choose a kernel of smaller alignment, or leave the choice to the plan";
+                return Err(Error::Alignment { operand: operand.name(), address, required, remedy });
+            }
+        }
+        // The other leading dimensions were checked by the plan; C's matters only when C is read.
+        let (leading_dimension, multiple) = (self.oriented.c.leading_dimension, planned.alignment[2] / T::BYTES as u64);
+        if operands.c.is_some() && !leading_dimension.is_multiple_of(multiple) {
+            return Err(Error::KernelRefused {
+                kernel: planned.name,
+                operand: Operand::C,
+                property: "leading dimension",
+                required: format!("a multiple of {multiple}"),
+                actual: leading_dimension.to_string(),
+            });
+        }
+        Ok(())
     }
 }
 
+/// C, when it is read.
+fn source<'a, T>(arguments: &GemmArguments<'a, T>) -> Option<Slice<'a, T>> {
+    arguments.c.filter(|_| arguments.beta != 0.0)
+}
+
 /// The kernel `name`, when it serves the problem.
-fn by_name(
-    catalogue: &[Candidate],
-    name: &str,
-    oriented: &Oriented,
-    problem: &GemmProblem,
-    device: &Device,
-) -> Result<Candidate> {
+fn by_name(catalogue: &[Candidate], name: &str, oriented: &Oriented, device: &Device) -> Result<Candidate> {
     let Some(candidate) = catalogue.iter().find(|candidate| candidate.name == name) else {
         let available = catalogue.iter().map(|candidate| candidate.name.to_owned()).collect();
         return Err(Error::UnknownKernel { name: name.to_owned(), available });
     };
-    candidate.serves(oriented, problem.element(), device.info())?;
+    candidate.serves(oriented, device.info())?;
     Ok(*candidate)
-}
-
-fn operand(address: u64, layout: &OperandLayout) -> MatrixOperand {
-    // The problem's check bounds it far below the sign.
-    MatrixOperand { address, leading_dimension: layout.leading_dimension as i64 }
 }
 
 impl<T> fmt::Debug for GemmPlan<T> {

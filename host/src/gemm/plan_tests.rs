@@ -29,12 +29,12 @@ fn kernel(orders: [Order; 2], alignment: u32) -> StockKernel {
         &[header.magic, header.version, header.words, header.arch, header.arch_specific, header.threads][..],
         &[header.blocks_per_multiprocessor, 1, 1, 1, header.shared_bytes, header.kind],
         &[TILE, TILE, 1, 1, 0, 0, 0, 0, orders[0] as u32, orders[1] as u32, alignment, alignment],
-        &[OpClass::Simt as u32, 1, 1, size_of::<StockParams>() as u32],
+        &[OpClass::Simt as u32, 1, 1, 104],
     ];
     stock_kernel(name(orders, alignment).leak(), &words.concat(), &ptx(&name(orders, alignment), orders))
 }
 
-/// The kernel: acc = Σ a·b, d = α·acc + β·c, with the parameters where `StockParams` has them.
+/// The kernel: acc = Σ a·b, d = α·acc + β·c, with the parameters where `GemmParams` has them.
 fn ptx(name: &str, [a, b]: [Order; 2]) -> String {
     // Byte strides along the row (or column) of the output, and along k, of each factor.
     let strides = |order| match order {
@@ -215,6 +215,71 @@ fn a_less_aligned_pointer_takes_the_narrower_kernel() {
         operands.run(&plan, arguments).unwrap();
         assert_eq!(ran(&operands.device), [expected]);
     }
+}
+
+/// The kernels above and one that says it is warp-specialised, and does nothing.
+static WITH_COPY_ENGINE: LazyLock<Vec<StockKernel>> = LazyLock::new(|| {
+    let name = "specialized_tt";
+    let ptx = format!(
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry {name}(.param .align 64 .b8 p[544]) {{ ret; }}"
+    );
+    let mut header = Header::new(128, 0);
+    header.words = GemmDescription::WORDS as u32;
+    header.kind = KIND_GEMM;
+    let words = [
+        &[header.magic, header.version, header.words, 90, 1, header.threads][..],
+        &[header.blocks_per_multiprocessor, 1, 1, 1, header.shared_bytes, header.kind],
+        &[64, 64, 32, 1, 0, 0, 0, 0, RowMajor as u32, RowMajor as u32, 4, 4],
+        &[OpClass::Wgmma as u32, 4, 1, 544],
+    ];
+    let mut catalogue = vec![stock_kernel(name, &words.concat(), &ptx)];
+    catalogue.extend([1, 4].map(|alignment| kernel([RowMajor; 2], alignment)));
+    catalogue
+});
+
+#[test]
+fn a_run_the_copy_engine_cannot_serve_takes_the_next_kernel() {
+    let operands = Operands::new();
+    let (a, b, c, d) = (&operands.a, &operands.b, &operands.c, &operands.d);
+    let plan = |gemm: &Gemm<f32>, name| {
+        GemmPlan::<f32>::new(&operands.device, gemm.problem().unwrap(), &WITH_COPY_ENGINE, name).unwrap()
+    };
+    let aligned = |buffer| Buffer::slice(buffer, 4..).unwrap();
+    let odd = |buffer| Buffer::slice(buffer, 5..).unwrap();
+    let base = GemmArguments::new(aligned(a), aligned(b), aligned(d));
+    let any = plan(&Gemm::new(16, 16, 16), None);
+    assert_eq!(any.candidates(), ["specialized_tt", "naive_tt_align4", "naive_tt_align1"]);
+    assert_eq!(any.accumulation(), Accumulation::TensorCore);
+    let wide_source = plan(&Gemm::new(16, 16, 16).c((RowMajor, 17)), None);
+    for (plan, arguments, expected) in [
+        (&any, base, "specialized_tt"),
+        (&any, base.c(aligned(c)).beta(1.0), "specialized_tt"),
+        (&any, base.in_place().beta(1.0), "specialized_tt"),
+        (&any, GemmArguments { a: odd(a), ..base }, "naive_tt_align1"),
+        (&any, GemmArguments { d: odd(d), ..base }, "naive_tt_align4"),
+        // C counts when it is read.
+        (&any, base.c(odd(c)).beta(1.0), "naive_tt_align4"),
+        (&any, base.c(odd(c)), "specialized_tt"),
+        (&wide_source, base.c(aligned(c)).beta(1.0), "naive_tt_align4"),
+        (&wide_source, base.c(aligned(c)), "specialized_tt"),
+    ] {
+        assert_eq!(plan.kernel_for(&arguments).unwrap(), expected, "{arguments:?}");
+    }
+    // Chosen by name it is that kernel or none.
+    let named = plan(&Gemm::new(16, 16, 16), Some("specialized_tt"));
+    for (operand, arguments) in [
+        ("b", GemmArguments { b: odd(b), ..base }),
+        ("d", GemmArguments { d: odd(d), ..base }),
+        ("c", base.c(odd(c)).beta(1.0)),
+    ] {
+        let text = operands.refused(&named, arguments);
+        assert!(text.starts_with(&format!("{operand} at 0x")) && text.contains("not aligned to 16 bytes"), "{text}");
+    }
+    let named = plan(&Gemm::new(16, 16, 16).c((RowMajor, 17)), Some("specialized_tt"));
+    assert_eq!(
+        operands.refused(&named, base.c(aligned(c)).beta(1.0)),
+        "kernel `specialized_tt` cannot serve this problem: c has leading dimension 17, the kernel requires a multiple of 4"
+    );
 }
 
 #[test]

@@ -101,10 +101,15 @@ impl GemmProblem {
     pub(super) fn oriented(&self) -> Oriented {
         let [a, b, c, d] = self.operands;
         match d.order {
-            Order::RowMajor => Oriented { exchanged: false, a, b, c, d },
-            Order::ColumnMajor => {
-                Oriented { exchanged: true, a: b.transposed(), b: a.transposed(), c: c.transposed(), d: d.transposed() }
-            }
+            Order::RowMajor => Oriented { element: self.element, exchanged: false, a, b, c, d },
+            Order::ColumnMajor => Oriented {
+                element: self.element,
+                exchanged: true,
+                a: b.transposed(),
+                b: a.transposed(),
+                c: c.transposed(),
+                d: d.transposed(),
+            },
         }
     }
 }
@@ -113,6 +118,7 @@ impl GemmProblem {
 /// are exchanged and everything is read as its transpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Oriented {
+    pub(super) element: ElementKind,
     /// Whether the caller's A is the kernel's B.
     pub(super) exchanged: bool,
     pub(super) a: OperandLayout,

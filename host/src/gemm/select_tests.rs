@@ -1,40 +1,9 @@
-//! Selection on a made-up catalogue: two tiles, widths 8, 2 and 1 in f16, all orders.
+//! Selection on a made-up catalogue: two tiles, widths 8, 2 and 1 in f16, all orders; and the three tiles of `wgmma`.
 
 use super::*;
-use crate::{CudaVersion, DeviceKind, Gemm, f16};
+use crate::gemm::testing::{device, tiled, wgmma};
+use crate::{ElementKind, Gemm, Order, f16};
 use Order::{ColumnMajor, RowMajor};
-use falchion_device::kernel::{Header, KIND_GEMM, OpClass};
-
-fn device() -> DeviceInfo {
-    DeviceInfo {
-        kind: DeviceKind::Cuda,
-        name: "test".to_owned(),
-        compute_capability: 90,
-        multiprocessors: 132,
-        l2_bytes: 50 << 20,
-        memory_bytes: 1 << 36,
-        driver: Some(CudaVersion { major: 13, minor: 0 }),
-        max_dynamic_shared_bytes: 227 * 1024,
-    }
-}
-
-fn kernel(name: &'static str, element: ElementKind, tile: u32, orders: [Order; 2], alignment: u32) -> Candidate {
-    let mut header = Header::new(128, 48 * 1024);
-    header.words = GemmDescription::WORDS as u32;
-    header.kind = KIND_GEMM;
-    let gemm = GemmDescription {
-        header,
-        tile: [tile, tile, 32],
-        stages: 4,
-        elements: [element as u32, element as u32, element as u32, ElementKind::F32 as u32],
-        orders: orders.map(|order| order as u32),
-        alignment: [alignment; 2],
-        op_class: OpClass::TensorOp as u32,
-        warps: [2, 2],
-        params_bytes: size_of::<StockParams>() as u32,
-    };
-    Candidate { name, gemm, index: 0 }
-}
 
 fn catalogue() -> Vec<Candidate> {
     let mut kernels = Vec::new();
@@ -43,7 +12,7 @@ fn catalogue() -> Vec<Candidate> {
             for b in [RowMajor, ColumnMajor] {
                 for alignment in [1, 2, 8] {
                     let name = format!("f16_{tile}_{}{}_{alignment}", a.letter(), b.letter());
-                    kernels.push(kernel(name.leak(), ElementKind::F16, tile, [a, b], alignment));
+                    kernels.push(tiled(name.leak(), ElementKind::F16, tile, [a, b], alignment));
                 }
             }
         }
@@ -51,10 +20,14 @@ fn catalogue() -> Vec<Candidate> {
     kernels
 }
 
+fn chosen(catalogue: &[Candidate], gemm: &Gemm<f16>, device: &DeviceInfo) -> Vec<&'static str> {
+    let problem = gemm.problem().unwrap().oriented();
+    let ranked = ranked(catalogue, &problem, device);
+    best_of_each_alignment(&ranked, &problem).iter().map(|candidate| candidate.name).collect()
+}
+
 fn plan(gemm: &Gemm<f16>) -> Vec<&'static str> {
-    let problem = gemm.problem().unwrap();
-    let ranked = ranked(&catalogue(), &problem.oriented(), problem.element(), &device());
-    best_of_each_width(&ranked).iter().map(|candidate| candidate.name).collect()
+    chosen(&catalogue(), gemm, &device())
 }
 
 /// Microseconds with tiles of 64 × 64 and 128 × 128 on an H200, k = 2048 unless said otherwise.
@@ -91,7 +64,7 @@ fn the_chosen_tile_is_never_more_than_three_percent_slower_than_the_other() {
         let mut candidates = catalogue();
         candidates.iter_mut().for_each(|candidate| candidate.gemm.op_class = op_class as u32);
         let problem = Gemm::<f16>::new(m, n, 2048).problem().unwrap();
-        let chosen = ranked(&candidates, &problem.oriented(), problem.element(), &device())[0];
+        let chosen = ranked(&candidates, &problem.oriented(), &device())[0];
         let time = if chosen.gemm.tile[0] == 64 { small } else { large };
         assert!(time <= 1.03 * small.min(large), "{op_class:?} {m} × {n}: {}", chosen.name);
     }
@@ -120,24 +93,22 @@ fn every_order_of_the_factors_and_the_output_has_a_kernel() {
 }
 
 #[test]
-fn empty_problems_have_a_kernel_and_a_raster() {
+fn empty_problems_have_a_kernel() {
     for extents in [[0, 64, 64], [64, 0, 64], [64, 64, 0], [0, 0, 0]] {
         let gemm = Gemm::<f16>::new(extents[0], extents[1], extents[2]);
         assert_eq!(plan(&gemm).len(), 3, "{extents:?}");
-        let raster = catalogue()[0].raster(&gemm.problem().unwrap().oriented(), &device());
-        assert!(raster.tiles_m.get() == 1 && raster.tiles_n.get() == 1);
+        assert_eq!(catalogue()[0].tiles(&gemm.problem().unwrap().oriented()), [1, 1]);
     }
 }
 
 /// What a kernel chosen by name says of a problem.
 fn refusal(candidate: &Candidate, gemm: &Gemm<f16>, device: &DeviceInfo) -> String {
-    let problem = gemm.problem().unwrap();
-    candidate.serves(&problem.oriented(), problem.element(), device).unwrap_err().to_string()
+    candidate.serves(&gemm.problem().unwrap().oriented(), device).unwrap_err().to_string()
 }
 
 #[test]
 fn refusals_name_operand_required_and_actual() {
-    let wide = kernel("wide", ElementKind::F16, 64, [RowMajor, ColumnMajor], 8);
+    let wide = tiled("wide", ElementKind::F16, 64, [RowMajor, ColumnMajor], 8);
     let gemm = || Gemm::<f16>::new(64, 64, 64).b(ColumnMajor);
     let prefix = "kernel `wide` cannot serve this problem: ";
     for (problem, expected) in [
@@ -157,14 +128,14 @@ fn refusals_name_operand_required_and_actual() {
     ] {
         assert_eq!(refusal(&wide, &problem, &device()), format!("{prefix}{expected}"));
     }
-    let single = kernel("single", ElementKind::F32, 64, [RowMajor, ColumnMajor], 1);
+    let single = tiled("single", ElementKind::F32, 64, [RowMajor, ColumnMajor], 1);
     let expected = "kernel `single` cannot serve this problem: a has element type f16, the kernel requires f32";
     assert_eq!(refusal(&single, &gemm(), &device()), expected);
 }
 
 #[test]
 fn a_kernel_for_another_device_is_refused_with_both_named() {
-    let mut hopper = kernel("hopper", ElementKind::F16, 64, [RowMajor, RowMajor], 8);
+    let mut hopper = tiled("hopper", ElementKind::F16, 64, [RowMajor, RowMajor], 8);
     hopper.gemm.header.arch = 90;
     hopper.gemm.header.arch_specific = 1;
     let gemm = Gemm::new(64, 64, 64);
@@ -175,8 +146,7 @@ fn a_kernel_for_another_device_is_refused_with_both_named() {
             format!("kernel `hopper` needs sm_90a, the device is cuda of compute capability {major}.{minor}");
         assert_eq!(refusal(&hopper, &gemm, &device), expected);
     }
-    let problem = gemm.problem().unwrap();
-    assert!(hopper.serves(&problem.oriented(), ElementKind::F16, &device()).is_ok());
+    assert!(hopper.serves(&gemm.problem().unwrap().oriented(), &device()).is_ok());
     let small = DeviceInfo { max_dynamic_shared_bytes: 47 * 1024, ..device() };
     let expected = "kernel `hopper` needs 49152 bytes of dynamic shared memory, a block has at most 48128";
     assert_eq!(refusal(&hopper, &gemm, &small), expected);
@@ -184,34 +154,96 @@ fn a_kernel_for_another_device_is_refused_with_both_named() {
 
 #[test]
 fn more_tiles_than_a_grid_has_blocks_are_refused() {
-    let narrow = kernel("narrow", ElementKind::F16, 64, [RowMajor, RowMajor], 1);
+    let narrow = tiled("narrow", ElementKind::F16, 64, [RowMajor, RowMajor], 1);
     let huge = 1 << 30;
     let text = refusal(&narrow, &Gemm::new(huge, huge, 1), &device());
     assert!(text.starts_with("dimension m·n, in tiles, is 281474976710656"), "{text}");
 }
 
-#[test]
-fn vectors_of_the_output_need_address_row_length_and_leading_dimension() {
-    let layout = |columns, leading_dimension| OperandLayout { rows: 5, columns, order: RowMajor, leading_dimension };
-    let (even, odd_columns, odd_stride) = (layout(64, 72), layout(63, 72), layout(64, 71));
-    assert_eq!(output_alignment((&even, 512), None, 2), 8);
-    assert_eq!(output_alignment((&even, 512), None, 4), 4);
-    assert_eq!(output_alignment((&even, 520), None, 2), 1);
-    assert_eq!(output_alignment((&odd_columns, 512), None, 2), 1);
-    assert_eq!(output_alignment((&odd_stride, 512), None, 2), 1);
-    assert_eq!(output_alignment((&even, 512), Some((&even, 528)), 2), 8);
-    assert_eq!(output_alignment((&even, 512), Some((&even, 514)), 2), 1);
-    assert_eq!(output_alignment((&even, 512), Some((&odd_stride, 528)), 2), 1);
+/// All kernels for row-major A and column-major B.
+fn hopper() -> Vec<Candidate> {
+    let orders = [RowMajor, ColumnMajor];
+    let mut kernels = catalogue();
+    kernels.extend([
+        wgmma("128x256", [128, 256], 2, orders),
+        wgmma("128x128", [128, 128], 2, orders),
+        wgmma("64x128", [64, 128], 1, orders),
+    ]);
+    kernels
+}
+
+fn packed(m: u64, n: u64, k: u64) -> Gemm<f16> {
+    Gemm::new(m, n, k).b(ColumnMajor)
 }
 
 #[test]
-fn a_raster_group_minimises_what_a_wave_reads() {
-    // A square wave of 132 blocks is about 11 × 12: the largest group wins.
-    assert_eq!(raster_group([64, 64], [128, 128], 132), 8);
-    // With few columns a wave covers all of B whatever the group.
-    assert_eq!(raster_group([64, 1], [128, 128], 132), 1);
-    assert_eq!(raster_group([3, 64], [128, 128], 132), 3);
-    assert_eq!(raster_group([1, 1], [128, 128], 132), 1);
-    // Tall tiles make rows dear: fewer of them.
-    assert!(raster_group([64, 64], [1024, 64], 132) < 8);
+fn hopper_multiplies_by_wgmma_with_the_tile_whose_waves_take_least_time() {
+    for ([m, n], expected) in [
+        // Many waves: the tile that moves the fewest bytes.
+        ([4096, 4096], "128x256"),
+        ([8192, 8192], "128x256"),
+        ([16384, 16384], "128x256"),
+        // 64 of 66 clusters in one wave.
+        ([2048, 2048], "128x256"),
+        // Large tiles would leave three of four multiprocessors idle, small ones are 128 for 132.
+        ([1024, 1024], "64x128"),
+        ([512, 512], "64x128"),
+        ([1, 8], "64x128"),
+        // One wave of 64 clusters of 256 × 128 against half a wave, and against two.
+        ([2048, 1024], "128x128"),
+    ] {
+        assert_eq!(chosen(&hopper(), &packed(m, n, 4096), &device())[0], expected, "{m} × {n}");
+    }
+}
+
+#[test]
+fn other_architectures_multiply_without_wgmma() {
+    for compute_capability in [80, 89, 100] {
+        let device = DeviceInfo { compute_capability, ..device() };
+        assert_eq!(chosen(&hopper(), &packed(4096, 4096, 4096), &device)[0], "f16_128_tn_8");
+    }
+}
+
+#[test]
+fn what_the_copy_engine_cannot_address_takes_the_other_kernels() {
+    let plan = |gemm: &Gemm<f16>| chosen(&hopper(), gemm, &device());
+    let others = ["f16_64_tn_8", "f16_64_tn_2", "f16_64_tn_1"];
+    assert_eq!(plan(&packed(64, 64, 64)), ["64x128", others[0], others[1], others[2]]);
+    // An empty sum.
+    assert_eq!(plan(&packed(64, 64, 0)), others);
+    // Leading dimensions of A, B and D.
+    assert_eq!(plan(&packed(64, 64, 64).a((RowMajor, 66))), others[1..]);
+    assert_eq!(plan(&packed(64, 64, 64).b((ColumnMajor, 65))), others[2..]);
+    assert_eq!(plan(&packed(64, 64, 64).d((RowMajor, 68))), others);
+    // Whether C is read is known when the plan is run.
+    assert_eq!(plan(&packed(64, 64, 64).c((RowMajor, 67)))[0], "64x128");
+    // Extents may be anything, as long as rows start at multiples of 16 bytes: here only 2-byte loads fit otherwise.
+    let ragged = packed(63, 61, 67).a((RowMajor, 72)).b((ColumnMajor, 80)).d((RowMajor, 64));
+    assert_eq!(plan(&ragged), ["64x128", others[2]]);
+    // A column-major output is the row-major output of the exchanged factors.
+    let exchanged = Gemm::new(61, 63, 64).b(ColumnMajor).d((ColumnMajor, 64));
+    assert_eq!(plan(&exchanged)[0], "64x128");
+}
+
+#[test]
+fn a_wgmma_kernel_says_what_the_copy_engine_requires() {
+    let kernel = wgmma("128x256", [128, 256], 2, [RowMajor, ColumnMajor]);
+    let prefix = "kernel `128x256` cannot serve this problem: ";
+    for (problem, expected) in [
+        (packed(64, 64, 0), "a has extent k 0, the kernel requires at least 1"),
+        (packed(64, 64, 60), "a has leading dimension 60, the kernel requires a multiple of 8"),
+        (packed(64, 60, 64), "d has leading dimension 60, the kernel requires a multiple of 8"),
+        (
+            packed(64, 64, 64).b((ColumnMajor, 1 << 39)),
+            "b has leading dimension 549755813888, the kernel requires at most 549755813880",
+        ),
+    ] {
+        assert_eq!(refusal(&kernel, &problem, &device()), format!("{prefix}{expected}"));
+    }
+    let longest = packed(64, 64, 64).b((ColumnMajor, (1 << 39) - 8));
+    assert!(kernel.serves(&longest.problem().unwrap().oriented(), &device()).is_ok());
+    let mut damaged = kernel;
+    damaged.gemm.params_bytes = 104;
+    let expected = "kernel `128x256` is damaged: 104 bytes of parameters instead of 544; build it again";
+    assert_eq!(refusal(&damaged, &packed(64, 64, 64), &device()), expected);
 }
