@@ -201,6 +201,16 @@ pub enum LaunchError {
         /// The grid asked for.
         grid: [u32; 3],
     },
+    /// A grid that does not divide into the clusters the kernel requires.
+    #[error("grid of {} × {} × {} blocks for kernel `{kernel}`: it requires whole clusters of {} × {} × {}", grid[0], grid[1], grid[2], cluster[0], cluster[1], cluster[2])]
+    Cluster {
+        /// The kernel.
+        kernel: String,
+        /// The grid asked for.
+        grid: [u32; 3],
+        /// Blocks of a cluster.
+        cluster: [u32; 3],
+    },
     /// More shared memory than a block may have.
     #[error("kernel `{kernel}` needs {requested} bytes of shared memory, a block has at most {limit}")]
     SharedMemory {

@@ -51,10 +51,12 @@ mod numeric;
 mod parse;
 mod settings;
 mod simulator;
+mod tensor_map;
 
 pub use counters::{Class, Count, Counters, InstructionCount};
 pub use error::{LaunchError, MemoryError, ParseError};
-pub use fault::{Fault, FaultKind, RaceParty, Space, Waiting};
+pub use fault::{Actor, Awaited, Fault, FaultKind, MbarrierProblem, RaceParty, Space, Waiting};
 pub use module::Module;
 pub use settings::{Launch, Settings};
 pub use simulator::Simulator;
+pub use tensor_map::{TensorElement, TensorMap, TensorMapError, TensorSwizzle};

@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MAX_THREADS: u32 = 1024;
 /// Shared memory of a block at most, as on Hopper.
 const MAX_SHARED: u64 = 227 * 1024;
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 65536;
 
 /// A device: memory, and a machine that runs kernels on it.
 ///
@@ -120,6 +122,8 @@ impl Simulator {
             dynamic_shared: launch.dynamic_shared,
             total_shared: total_shared as u32,
             multiprocessors: self.settings.multiprocessors.max(1),
+            cluster: kernel.cluster,
+            registers: registers(kernel, launch),
         };
         grid::run(kernel, &state, &self.settings, &self.memory.view()).map_err(LaunchError::Fault)
     }
@@ -167,10 +171,21 @@ impl Simulator {
     }
 }
 
+/// Registers of a thread at the start, as the compiler gives them: what `.maxnreg` says, else as many as the
+/// largest block allows, in steps of 8.
+fn registers(kernel: &Kernel, launch: &Launch) -> u32 {
+    let shape = kernel.max_threads.map_or(launch.block, |(limit, _)| limit);
+    let share = REGISTERS / shape.iter().product::<u32>().max(1) / 8 * 8;
+    kernel.max_registers.unwrap_or(share.min(255))
+}
+
 fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
     let bad = |reason: String| Err(LaunchError::BadBlock { kernel: kernel.name.clone(), block: launch.block, reason });
     if launch.grid.contains(&0) {
         return Err(LaunchError::BadGrid { kernel: kernel.name.clone(), grid: launch.grid });
+    }
+    if (0..3).any(|axis| !launch.grid[axis].is_multiple_of(kernel.cluster[axis])) {
+        return Err(LaunchError::Cluster { kernel: kernel.name.clone(), grid: launch.grid, cluster: kernel.cluster });
     }
     let threads: u64 = launch.block.iter().map(|&extent| u64::from(extent)).product();
     if threads == 0 || threads > u64::from(MAX_THREADS) {

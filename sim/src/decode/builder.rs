@@ -6,7 +6,7 @@ use super::special::Special;
 use crate::error::ParseError;
 use crate::fault::Space;
 use crate::memory::window::{LOCAL_BASE, SHARED_BASE};
-use crate::parse::ast::{Function, Unit, Variable, VariableSpace};
+use crate::parse::ast::{Function, Register, Unit, Variable, VariableSpace};
 use std::collections::HashMap;
 
 /// A register that is set once when a warp starts.
@@ -65,6 +65,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) dynamic_align: u32,
     locals: HashMap<String, u32>,
     pub(crate) local_bytes: u32,
+    /// Numbers of the registers that `wgmma` uses.
+    pub(crate) product_registers: HashMap<Register, u32>,
     /// Scratch registers for discarded results, one a file: predicates, 32, 64, 128 bits.
     pub(crate) scratch: [u32; 4],
 }
@@ -86,6 +88,7 @@ impl<'a> Builder<'a> {
             dynamic_align: 1,
             locals: HashMap::new(),
             local_bytes: 0,
+            product_registers: HashMap::new(),
             scratch,
         };
         let mut offset = 0u32;

@@ -143,6 +143,10 @@ fn rename(operand: &mut Operand, registers: u32, names: &HashMap<&str, String>) 
             rename(b, registers, names);
         }
         Operand::Address(base, _) => rename(base, registers, names),
+        Operand::Tensor(base, items) => {
+            rename(base, registers, names);
+            items.iter_mut().for_each(|item| rename(item, registers, names));
+        }
         Operand::Vector(items) | Operand::List(items) => {
             items.iter_mut().for_each(|item| rename(item, registers, names));
         }

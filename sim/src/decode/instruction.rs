@@ -18,7 +18,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Lanes in which it holds.
     #[inline]
-    pub(crate) fn lanes(self, c: &Context<'_>) -> u32 {
+    pub(crate) fn lanes(self, c: &Context<'_, '_>) -> u32 {
         let bits = c.registers.predicate(self.predicate);
         if self.negated { !bits } else { bits }
     }
@@ -43,7 +43,7 @@ pub(crate) struct Address {
 impl Address {
     /// The address in each lane.
     #[inline]
-    pub(crate) fn lanes(self, c: &Context<'_>) -> Row<u64> {
+    pub(crate) fn lanes(self, c: &Context<'_, '_>) -> Row<u64> {
         let mut out = [0; 32];
         match self.base {
             // Addresses of 32 bits wrap at 32 bits.
@@ -295,15 +295,32 @@ impl<'b, 'a> Inst<'b, 'a> {
         let Operand::Address(base, offset) = self.operand(index)? else {
             return Err(self.operand_error(index, "an address in brackets is required"));
         };
-        let (base, offset, space) = match &**base {
+        self.address_of(index, base, *offset)
+    }
+
+    /// The address of the tensor map and the coordinates of operand `index`, `[map, {x, y, …}]`.
+    pub(crate) fn tensor(&mut self, index: usize) -> Result<(Address, Vec<Slot<u32>>), ParseError> {
+        let Operand::Tensor(base, items) = self.operand(index)? else {
+            return Err(self.operand_error(index, "a tensor map and coordinates in brackets are required"));
+        };
+        let (base, offset) = match &**base {
+            Operand::Address(base, offset) => (&**base, *offset),
+            base => (base, 0),
+        };
+        let coordinates = items.iter().map(|item| self.source_operand(index, item)).collect::<Result<_, _>>()?;
+        Ok((self.address_of(index, base, offset)?, coordinates))
+    }
+
+    fn address_of(&mut self, index: usize, base: &Operand, offset: i64) -> Result<Address, ParseError> {
+        let (base, offset, space) = match base {
             Operand::Register(register) if self.word_bytes(*register) == 4 => {
-                (Base::Narrow(self.slot(index, *register)?), *offset, None)
+                (Base::Narrow(self.slot(index, *register)?), offset, None)
             }
-            Operand::Register(register) => (Base::Wide(self.slot(index, *register)?), *offset, None),
-            Operand::Integer(value) => (Base::Wide(self.constant(u128::from(*value))), *offset, None),
+            Operand::Register(register) => (Base::Wide(self.slot(index, *register)?), offset, None),
+            Operand::Integer(value) => (Base::Wide(self.constant(u128::from(*value))), offset, None),
             Operand::Name(name, _) => {
                 let symbol = self.builder.symbol(name, self.ast.line)?;
-                let address = symbol.address.offset(*offset);
+                let address = symbol.address.offset(offset);
                 let slot = Slot::new(self.builder.prefilled(8, address));
                 (Base::Wide(slot), 0, Some(symbol.space))
             }

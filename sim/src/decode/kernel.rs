@@ -4,14 +4,15 @@ use super::builder::{Builder, Parameter, Prefill};
 use super::flow;
 use super::inline::inline;
 use super::instruction::{Guard, Inst};
-use super::slots;
+use super::slots::{self, visit};
 use crate::counters::Class;
 use crate::error::ParseError;
 use crate::isa;
 use crate::machine::context::{LaunchState, Operation};
 use crate::machine::registers::{Predicate, Registers, Word};
 use crate::memory::window::SHARED_BASE;
-use crate::parse::ast::{Function, Unit};
+use crate::parse::ast::{Function, Instruction, Operand, Register, Unit};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One instruction, ready to run.
@@ -19,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) operation: Operation,
     pub(crate) guard: Option<Guard>,
     pub(crate) class: Class,
+    /// Registers of `wgmma` that an instruction other than one accesses.
+    pub(crate) product_registers: Option<Box<[u32]>>,
     pub(crate) text: String,
     pub(crate) line: u32,
     pub(crate) source: Option<(Arc<str>, u32)>,
@@ -37,6 +40,14 @@ pub(crate) struct Kernel {
     pub(crate) local_bytes: u32,
     /// `.maxntid`, and whether it is exact.
     pub(crate) max_threads: Option<([u32; 3], bool)>,
+    /// `.reqnctapercluster`.
+    pub(crate) cluster: [u32; 3],
+    /// `.maxnreg`.
+    pub(crate) max_registers: Option<u32>,
+    /// Number of registers that `wgmma` uses.
+    pub(crate) product_registers: usize,
+    /// Whether it uses `wgmma`, bulk copies or mbarriers.
+    pub(crate) is_asynchronous: bool,
     /// Predicates, 32-, 64-, 128-bit registers, without those set at the start.
     counts: [u32; 4],
     prefills: [Vec<Prefill>; 3],
@@ -48,6 +59,7 @@ pub(crate) fn decode(unit: &Unit, function: &Function) -> Result<Kernel, ParseEr
     let flow = flow::analyse(function)?;
     let slots = slots::assign(function, &flow);
     let mut builder = Builder::new(unit, function, &flow, &slots);
+    builder.product_registers = product_registers(function);
     let mut steps = Vec::with_capacity(function.instructions.len());
     for index in 0..function.instructions.len() {
         steps.push(step(&mut builder, index)?);
@@ -63,9 +75,31 @@ pub(crate) fn decode(unit: &Unit, function: &Function) -> Result<Kernel, ParseEr
         dynamic_offset,
         local_bytes: builder.local_bytes,
         max_threads: function.max_threads,
+        cluster: function.cluster.unwrap_or([1; 3]),
+        max_registers: function.max_registers,
+        product_registers: builder.product_registers.len(),
+        is_asynchronous: function.instructions.iter().any(is_asynchronous),
         counts: slots.counts,
         prefills: [words32.entries, words64.entries, words128.entries],
     })
+}
+
+fn is_asynchronous(instruction: &Instruction) -> bool {
+    ["wgmma.", "mbarrier.", "cp.async.bulk.", "cp.reduce."].iter().any(|name| instruction.opcode.starts_with(name))
+}
+
+/// Numbers the registers that any `wgmma` of `function` uses.
+fn product_registers(function: &Function) -> HashMap<Register, u32> {
+    let mut found = HashMap::new();
+    for instruction in function.instructions.iter().filter(|i| i.opcode.starts_with("wgmma.mma_async")) {
+        for operand in instruction.operands.iter().filter(|o| matches!(o, Operand::Vector(_))) {
+            visit(operand, &mut |register| {
+                let next = found.len() as u32;
+                found.entry(register).or_insert(next);
+            });
+        }
+    }
+    found
 }
 
 fn step(builder: &mut Builder<'_>, index: usize) -> Result<Step, ParseError> {
@@ -78,6 +112,12 @@ fn step(builder: &mut Builder<'_>, index: usize) -> Result<Step, ParseError> {
         let file = files.get(&location.file)?;
         Some((Arc::from(file.as_str()), location.line))
     });
+    let mut used = Vec::new();
+    if !builder.product_registers.is_empty() && !ast.opcode.starts_with("wgmma.") {
+        for operand in &ast.operands {
+            visit(operand, &mut |register| used.extend(builder.product_registers.get(&register)));
+        }
+    }
     let mut inst = Inst::new(builder, index);
     let decoded = isa::decode(&mut inst)?;
     inst.finish()?;
@@ -85,6 +125,7 @@ fn step(builder: &mut Builder<'_>, index: usize) -> Result<Step, ParseError> {
         operation: decoded.operation,
         guard,
         class: decoded.class,
+        product_registers: (!used.is_empty()).then(|| used.into()),
         text: ast.text.clone(),
         line: ast.line,
         source,

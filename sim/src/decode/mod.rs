@@ -11,3 +11,4 @@ pub(crate) mod special;
 
 pub(crate) use instruction::{Address, Guard, Inst};
 pub(crate) use kernel::{Kernel, decode};
+pub(crate) use slots::visit;

@@ -27,7 +27,8 @@ pub(crate) struct Slots {
     pub(crate) counts: [u32; FILES],
 }
 
-fn visit(operand: &Operand, f: &mut impl FnMut(Register)) {
+/// Calls `f` for each register an operand names.
+pub(crate) fn visit(operand: &Operand, f: &mut impl FnMut(Register)) {
     match operand {
         Operand::Register(register) | Operand::Not(register) => f(*register),
         Operand::Pair(a, b) => {
@@ -35,6 +36,10 @@ fn visit(operand: &Operand, f: &mut impl FnMut(Register)) {
             visit(b, f);
         }
         Operand::Address(base, _) => visit(base, f),
+        Operand::Tensor(base, items) => {
+            visit(base, f);
+            items.iter().for_each(|i| visit(i, f));
+        }
         Operand::Vector(items) | Operand::List(items) => items.iter().for_each(|i| visit(i, f)),
         _ => {}
     }
@@ -53,7 +58,7 @@ fn registers(instruction: &Instruction, mut f: impl FnMut(Register, bool)) {
         );
     for (index, operand) in instruction.operands.iter().enumerate().rev() {
         visit(operand, &mut |register| {
-            let is_address = matches!(operand, Operand::Address(..));
+            let is_address = matches!(operand, Operand::Address(..) | Operand::Tensor(..));
             f(register, index == 0 && writes_first && !is_address);
         });
     }
@@ -72,12 +77,14 @@ pub(crate) fn assign(function: &Function, flow: &Flow) -> Slots {
     let mut lives: Vec<Option<Life>> = vec![None; function.registers.len()];
     for (at, instruction) in function.instructions.iter().enumerate() {
         let block = flow.block_of[at];
+        // Products go on using their registers after the instruction.
+        let outlives = instruction.opcode.starts_with("wgmma.mma_async");
         registers(instruction, |register, overwrites| match &mut lives[register.0 as usize] {
             Some(life) => {
-                life.is_local &= life.block == block;
+                life.is_local &= life.block == block && !outlives;
                 life.last = at;
             }
-            new => *new = Some(Life { block, last: at, is_local: overwrites }),
+            new => *new = Some(Life { block, last: at, is_local: overwrites && !outlives }),
         });
     }
     let mut slots = Slots { of: vec![0; function.registers.len()], counts: [0; FILES] };

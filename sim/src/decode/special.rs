@@ -22,6 +22,13 @@ pub(crate) enum Special {
     DynamicShared,
     TotalShared,
     Grid,
+    Cluster(usize),
+    ClusterCount(usize),
+    ClusterBlock(usize),
+    ClusterDim(usize),
+    ClusterRank,
+    ClusterBlocks,
+    IsCluster,
 }
 
 impl Special {
@@ -35,6 +42,10 @@ impl Special {
                 "ntid" => Special::BlockDim(axis),
                 "ctaid" => Special::Block(axis),
                 "nctaid" => Special::GridDim(axis),
+                "clusterid" => Special::Cluster(axis),
+                "nclusterid" => Special::ClusterCount(axis),
+                "cluster_ctaid" => Special::ClusterBlock(axis),
+                "cluster_nctaid" => Special::ClusterDim(axis),
                 _ => return None,
             });
         }
@@ -52,6 +63,9 @@ impl Special {
             "dynamic_smem_size" => Special::DynamicShared,
             "total_smem_size" => Special::TotalShared,
             "gridid" => Special::Grid,
+            "cluster_ctarank" => Special::ClusterRank,
+            "cluster_nctarank" => Special::ClusterBlocks,
+            "is_explicit_cluster" => Special::IsCluster,
             _ => return None,
         })
     }
@@ -62,6 +76,7 @@ impl Special {
         let linear = warp * 32 + lane;
         let thread = [linear % x, linear / x % y, linear / (x * y)];
         let linear_block = block[0] + launch.grid[0].wrapping_mul(block[1] + launch.grid[1].wrapping_mul(block[2]));
+        let in_cluster: [u32; 3] = std::array::from_fn(|axis| block[axis] % launch.cluster[axis]);
         match self {
             Special::Thread(axis) => thread[axis],
             Special::BlockDim(axis) => launch.block[axis],
@@ -80,6 +95,15 @@ impl Special {
             Special::DynamicShared => launch.dynamic_shared,
             Special::TotalShared => launch.total_shared,
             Special::Grid => 0,
+            Special::Cluster(axis) => block[axis] / launch.cluster[axis],
+            Special::ClusterCount(axis) => launch.grid[axis] / launch.cluster[axis],
+            Special::ClusterBlock(axis) => in_cluster[axis],
+            Special::ClusterDim(axis) => launch.cluster[axis],
+            Special::ClusterRank => {
+                in_cluster[0] + launch.cluster[0] * (in_cluster[1] + launch.cluster[1] * in_cluster[2])
+            }
+            Special::ClusterBlocks => launch.cluster_size(),
+            Special::IsCluster => u32::from(launch.cluster_size() > 1),
         }
     }
 }

@@ -16,7 +16,14 @@ const CLASS: Class = Class::AsyncCopy;
 
 /// `cp.async` and its groups.
 pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
+    let reduces = i.flag("reduce");
     if !i.flag("async") {
+        return Err(i.unknown());
+    }
+    if i.flag("bulk") {
+        return super::bulk_copy::decode(i, reduces);
+    }
+    if reduces {
         return Err(i.unknown());
     }
     match i.choose(&["commit_group", "wait_group", "wait_all"]) {
@@ -37,15 +44,15 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
 }
 
 /// Completes the copies of all but the latest `allowed` groups of each active lane.
-fn deliver(c: &mut Context<'_>, allowed: u32) -> Result<Flow, Box<Trap>> {
+fn deliver(c: &mut Context<'_, '_>, allowed: u32) -> Result<Flow, Box<Trap>> {
     for lane in lanes(c.active) {
         while let Some(copy) = c.warp.copies.next_due(lane, allowed) {
             let value = c
                 .global
                 .load_prefix(copy.global, copy.bytes, copy.source_bytes)
                 .map_err(|kind| Trap::lane(lane, *kind))?;
-            let agent = Agent { warp: c.warp.index, lane, pc: copy.pc };
-            c.block.shared.finish_copy(agent, copy.shared, copy.bytes, value);
+            let agent = Agent { id: c.warp.agent, lane, pc: copy.pc };
+            c.block.shared.finish_copy(&c.team.clocks, agent, copy.shared, copy.bytes, value);
         }
     }
     Ok(Flow::Next)
@@ -87,7 +94,10 @@ fn copy(i: &mut Inst<'_, '_>) -> Decoding {
             let agent = c.agent(lane);
             // Faults of the source belong to this instruction, not to the wait.
             c.global.load_prefix(global[at], bytes, wanted).map_err(|kind| Trap::lane(lane, *kind))?;
-            c.block.shared.begin_copy(agent, shared[at], bytes).map_err(|kind| Trap::lane(lane, *kind))?;
+            c.block
+                .shared
+                .begin_copy(&c.team.clocks, agent, shared[at], bytes)
+                .map_err(|kind| Trap::lane(lane, *kind))?;
             c.warp.copies.issue(lane, shared[at], global[at], bytes, wanted, c.pc);
         }
         if reading != 0 {

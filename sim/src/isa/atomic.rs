@@ -13,7 +13,7 @@ use crate::numeric::exact::add_odd;
 use crate::numeric::format::{BF16, F16, Format, Rounding};
 
 /// `(old, b, c) → new`, on the bits of the type.
-type Update = fn(u64, u64, u64) -> u64;
+pub(crate) type Update = fn(u64, u64, u64) -> u64;
 
 /// Sum of two 16-bit floats, rounded once.
 fn add_half(format: Format, a: u64, b: u64) -> u64 {
@@ -31,7 +31,7 @@ fn each<T: Lane>(old: u64, b: u64, f: impl Fn(T, T) -> T) -> u64 {
     f(read(old), read(b)).write().to_bits() as u64
 }
 
-fn update(operation: &str, name: &str) -> Option<Update> {
+pub(crate) fn update(operation: &str, name: &str) -> Option<Update> {
     Some(match (operation, name) {
         ("exch", _) => |_, b, _| b,
         ("cas", _) => |old, b, c| if old == b { c } else { old },
@@ -96,7 +96,14 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
                     Space::Global => c.global.update(address, bytes, apply),
                     Space::Shared => {
                         let agent = c.agent(lane);
-                        c.block.shared.update(agent, address, bytes, apply)
+                        c.block.shared.update(&mut c.team.clocks, agent, address, bytes, apply)
+                    }
+                    Space::SharedCluster => {
+                        let agent = c.agent(lane);
+                        c.visit(address).and_then(|(rank, local)| match c.block_at(rank) {
+                            Some((block, clocks)) => block.shared.update(clocks, agent, local, bytes, apply),
+                            None => Ok(0),
+                        })
                     }
                     Space::Local => c.warp.local.load(lane, address, bytes).and_then(|old| {
                         let old = old as u64;

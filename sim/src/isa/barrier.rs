@@ -7,6 +7,7 @@ use crate::error::ParseError;
 use crate::machine::barriers::Reduction;
 use crate::machine::context::{Context, Flow, Outcome, Trap};
 use crate::machine::registers::{LANES, Predicate, Slot};
+use crate::machine::warp::Wait;
 
 const CLASS: Class = Class::Barrier;
 
@@ -18,6 +19,11 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
             Ok(Decoded::new(CLASS, |_| Ok(Flow::Next)))
         }
         "fence" => {
+            if i.flag("proxy") {
+                return super::cluster::proxy_fence(i);
+            }
+            // Orders initialisations of mbarriers, which here are ordered like every other write.
+            i.flag("mbarrier_init");
             i.choose(&["sc", "acq_rel", "acquire", "release"]);
             i.choose(&["cta", "cluster", "gpu", "sys"]);
             Ok(Decoded::new(CLASS, |_| Ok(Flow::Next)))
@@ -26,6 +32,9 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
             // A `barrier` without `.aligned` may be reached by lanes one after the other; the machine runs a
             // warp's lanes through it together, and refuses the rest as divergence.
             i.flag("aligned");
+            if i.flag("cluster") {
+                return super::cluster::barrier(i);
+            }
             i.flag("cta");
             if i.flag("warp") {
                 return warp_sync(i);
@@ -68,23 +77,24 @@ impl Place {
         Ok(Self { barrier, threads })
     }
 
-    fn arrive(self, c: &mut Context<'_>, waits: bool, part: Reduction) -> Result<u32, Box<Trap>> {
+    fn arrive(self, c: &mut Context<'_, '_>, waits: bool, part: Reduction) -> Result<u32, Box<Trap>> {
         c.require_active(c.warp.alive)?;
         let lane = c.active.trailing_zeros() as usize;
         let (barrier, threads) = (c.row(self.barrier)[lane], c.row(self.threads)[lane]);
         let block = &mut *c.block;
         block
             .barriers
-            .arrive(&mut block.shared.clocks, c.warp.index, barrier, threads, waits, part)
+            .arrive(&mut c.team.clocks, c.warp.index, barrier, threads, waits, part)
             .map_err(|kind| Trap::warp(*kind))?;
+        c.team.progress += 1;
         Ok(barrier)
     }
 
     /// Arrives the first time; on every run asks whether the barrier has completed and gives its result to `done`.
-    fn wait(self, c: &mut Context<'_>, part: Reduction, done: impl Fn(&mut Context<'_>, Reduction)) -> Outcome {
+    fn wait(self, c: &mut Context<'_, '_>, part: Reduction, done: impl Fn(&mut Context<'_, '_>, Reduction)) -> Outcome {
         if c.warp.waiting.is_none() {
             let barrier = self.arrive(c, true, part)?;
-            c.warp.waiting = Some((barrier, c.pc));
+            c.warp.waiting = Some((Wait::Barrier(barrier), c.pc));
         }
         match c.block.barriers.take_release(c.warp.index) {
             Some(reduction) => {

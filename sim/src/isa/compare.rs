@@ -53,7 +53,7 @@ const RELATIONS: [&str; 18] = [
 ];
 
 /// A comparison of all lanes: one bit each.
-type Comparison = Box<dyn Fn(&Context<'_>) -> u32 + Send + Sync>;
+type Comparison = Box<dyn Fn(&Context<'_, '_>) -> u32 + Send + Sync>;
 
 /// `setp`, `set`, `slct`.
 pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {

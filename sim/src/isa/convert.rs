@@ -194,7 +194,7 @@ fn converted<A: Word, D: Word>(i: &mut Inst<'_, '_>, f: impl Fn(A) -> D + Send +
 
 fn put_pair(
     i: &mut Inst<'_, '_>,
-    f: impl Fn(&Context<'_>, usize) -> u32 + Send + Sync + 'static,
+    f: impl Fn(&Context<'_, '_>, usize) -> u32 + Send + Sync + 'static,
 ) -> Result<Decoded, ParseError> {
     let d = i.dest::<u32>(0)?;
     Ok(Decoded::new(CLASS, move |c| {

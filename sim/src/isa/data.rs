@@ -229,11 +229,21 @@ fn select<T: Word>(i: &mut Inst<'_, '_>) -> Decoding {
 
 /// The state space a modifier names; constant memory lies in global memory.
 pub(crate) fn space(i: &mut Inst<'_, '_>) -> Option<Space> {
-    let name =
-        i.choose(&["global", "shared", "shared::cta", "local", "const", "param", "param::entry", "param::func"])?;
+    let name = i.choose(&[
+        "global",
+        "shared",
+        "shared::cta",
+        "shared::cluster",
+        "local",
+        "const",
+        "param",
+        "param::entry",
+        "param::func",
+    ])?;
     Some(match name {
         "global" | "const" => Space::Global,
         "shared" | "shared::cta" => Space::Shared,
+        "shared::cluster" => Space::SharedCluster,
         "local" => Space::Local,
         _ => Space::Parameter,
     })
@@ -254,9 +264,14 @@ fn cvta(i: &mut Inst<'_, '_>) -> Decoding {
 fn isspacep(i: &mut Inst<'_, '_>) -> Decoding {
     let Some(space) = space(i) else { return Err(i.unknown()) };
     let (p, a) = (i.dest_predicate(0)?, i.source::<u64>(1)?);
+    // The block's own window is part of the cluster's.
+    let is_in = move |address: u64| match window::resolve(address).0 {
+        Space::Shared => matches!(space, Space::Shared | Space::SharedCluster),
+        found => found == space,
+    };
     Ok(Decoded::new(CLASS, move |c| {
         let row = c.row(a);
-        let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(window::resolve(row[lane]).0 == space) << lane);
+        let bits = (0..LANES).fold(0, |bits, lane| bits | u32::from(is_in(row[lane])) << lane);
         c.put_predicate(p, bits);
         Ok(Flow::Next)
     }))

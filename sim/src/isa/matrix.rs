@@ -93,7 +93,7 @@ fn shape(i: &mut Inst<'_, '_>, data: usize) -> Result<Shape, ParseError> {
 }
 
 /// The shared addresses of all lanes; counts the phases of the first `matrices` × 8.
-fn row_addresses(c: &mut Context<'_>, address: Address, shape: &Shape) -> Row<u64> {
+fn row_addresses(c: &mut Context<'_, '_>, address: Address, shape: &Shape) -> Row<u64> {
     let mut addresses = address.lanes(c);
     if shape.space.is_none() {
         addresses = addresses.map(|address| match window::resolve(address) {
@@ -123,8 +123,11 @@ fn load(i: &mut Inst<'_, '_>) -> Decoding {
             for (row, elements) in matrix.iter_mut().enumerate() {
                 let lane = (8 * index + row) as u32;
                 let agent = c.agent(lane);
-                let bits =
-                    c.block.shared.load(agent, addresses[lane as usize], 16).map_err(|kind| Trap::lane(lane, *kind))?;
+                let bits = c
+                    .block
+                    .shared
+                    .load(&c.team.clocks, agent, addresses[lane as usize], 16)
+                    .map_err(|kind| Trap::lane(lane, *kind))?;
                 *elements = row_from_bits(bits);
             }
             if shape.transposed {
@@ -154,7 +157,7 @@ fn store(i: &mut Inst<'_, '_>) -> Decoding {
                 let agent = c.agent(lane);
                 c.block
                     .shared
-                    .store(agent, addresses[lane as usize], 16, row_to_bits(elements))
+                    .store(&c.team.clocks, agent, addresses[lane as usize], 16, row_to_bits(elements))
                     .map_err(|kind| Trap::lane(lane, *kind))?;
             }
         }

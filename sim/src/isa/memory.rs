@@ -9,6 +9,7 @@ use crate::fault::{FaultKind, Space};
 use crate::machine::context::{Context, Flow, Trap, lanes};
 use crate::machine::registers::Row;
 use crate::memory::banks::{sectors, wavefronts};
+use crate::memory::clocks::Clocks;
 use crate::memory::window;
 use crate::parse::ast::{Operand, Width};
 
@@ -46,6 +47,7 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
     match i.mnemonic() {
         "ld" | "ldu" => load(i),
         "st" => store(i),
+        "prefetch" if i.flag("tensormap") => super::bulk_copy::prefetch_map(i),
         "prefetch" | "prefetchu" => {
             i.drop_modifiers(|m| matches!(m, "global" | "local" | "L1" | "L2") || m.starts_with("L2::"));
             i.address(0)?;
@@ -125,8 +127,8 @@ impl Access {
 
     fn class(&self, is_load: bool) -> Class {
         match (self.space, is_load) {
-            (Some(Space::Shared), true) => Class::SharedLoad,
-            (Some(Space::Shared), false) => Class::SharedStore,
+            (Some(Space::Shared | Space::SharedCluster), true) => Class::SharedLoad,
+            (Some(Space::Shared | Space::SharedCluster), false) => Class::SharedStore,
             (Some(Space::Local), _) => Class::Local,
             (Some(Space::Parameter), _) => Class::Parameter,
             (_, true) => Class::GlobalLoad,
@@ -155,9 +157,9 @@ fn part_register(
 }
 
 /// Counts an access of the active lanes in one space.
-pub(crate) fn count_access(c: &mut Context<'_>, space: Space, addresses: &Row<u64>, active: u32, bytes: u32) {
+pub(crate) fn count_access(c: &mut Context<'_, '_>, space: Space, addresses: &Row<u64>, active: u32, bytes: u32) {
     match space {
-        Space::Shared => {
+        Space::Shared | Space::SharedCluster => {
             let found = wavefronts(addresses, active, bytes);
             c.count.shared_requests += 1;
             c.count.wavefronts += u64::from(found.wavefronts);
@@ -174,17 +176,17 @@ pub(crate) fn count_access(c: &mut Context<'_>, space: Space, addresses: &Row<u6
 /// The space and addresses of an access whose space is known, or of each lane of a generic one.
 /// Calls `run` for each space that occurs with its lanes and their addresses there.
 pub(crate) fn by_space(
-    c: &mut Context<'_>,
+    c: &mut Context<'_, '_>,
     space: Option<Space>,
     addresses: Row<u64>,
-    mut run: impl FnMut(&mut Context<'_>, Space, u32, &Row<u64>) -> Result<(), Box<Trap>>,
+    mut run: impl FnMut(&mut Context<'_, '_>, Space, u32, &Row<u64>) -> Result<(), Box<Trap>>,
 ) -> Result<(), Box<Trap>> {
     if let Some(space) = space {
         return run(c, space, c.active, &addresses);
     }
     let mut resolved = addresses;
-    let mut masks = [0u32; 4];
-    const SPACES: [Space; 4] = [Space::Global, Space::Shared, Space::Local, Space::Parameter];
+    let mut masks = [0u32; 5];
+    const SPACES: [Space; 5] = [Space::Global, Space::Shared, Space::Local, Space::Parameter, Space::SharedCluster];
     for lane in lanes(c.active) {
         let (space, address) = window::resolve(addresses[lane as usize]);
         resolved[lane as usize] = address;
@@ -219,17 +221,47 @@ fn load_parameter(parameters: &[u8], address: u64, bytes: u32) -> Result<u128, B
 }
 
 #[inline]
-fn load_lane(c: &mut Context<'_>, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u128, Box<Trap>> {
+fn load_lane(c: &mut Context<'_, '_>, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u128, Box<Trap>> {
     match space {
         Space::Global => c.global.load(address, bytes),
         Space::Shared => {
             let agent = c.agent(lane);
-            c.block.shared.load(agent, address, bytes)
+            c.block.shared.load(&c.team.clocks, agent, address, bytes)
+        }
+        Space::SharedCluster => {
+            let agent = c.agent(lane);
+            c.visit(address).and_then(|(rank, local)| match c.block_at(rank) {
+                Some((block, clocks)) => block.shared.load(clocks, agent, local, bytes),
+                None => Ok(0),
+            })
         }
         Space::Local => c.warp.local.load(lane, address, bytes),
         Space::Parameter => load_parameter(&c.launch.parameters, address, bytes),
     }
     .map_err(|kind| Trap::lane(lane, *kind))
+}
+
+fn is_shared(space: Space) -> bool {
+    matches!(space, Space::Shared | Space::SharedCluster)
+}
+
+/// Runs `f` with the clocks, the agent and the synchronisation object at a shared address.
+fn order(
+    c: &mut Context<'_, '_>,
+    lane: u32,
+    space: Space,
+    address: u64,
+    f: impl FnOnce(&mut Clocks, u32, u64),
+) -> Result<(), Box<Trap>> {
+    let agent = c.warp.agent;
+    let (rank, local) = match space {
+        Space::SharedCluster => c.visit(address).map_err(|kind| Trap::lane(lane, *kind))?,
+        _ => (c.block.rank, address),
+    };
+    if let Some((block, clocks)) = c.block_at(rank) {
+        f(clocks, agent, block.shared.object(local));
+    }
+    Ok(())
 }
 
 fn load(i: &mut Inst<'_, '_>) -> Decoding {
@@ -244,8 +276,8 @@ fn load(i: &mut Inst<'_, '_>) -> Decoding {
             count_access(c, space, addresses, active, bytes);
             for lane in lanes(active) {
                 let address = addresses[lane as usize];
-                if access.strong && space == Space::Shared {
-                    c.block.shared.clocks.acquire(c.warp.index, address);
+                if access.strong && is_shared(space) {
+                    order(c, lane, space, address, |clocks, agent, object| clocks.acquire(agent, object))?;
                 }
                 let value = load_lane(c, space, lane, address, bytes)?;
                 for (at, part) in access.parts.iter().enumerate() {
@@ -282,16 +314,22 @@ fn store(i: &mut Inst<'_, '_>) -> Decoding {
                     Space::Global => c.global.store(address, bytes, value),
                     Space::Shared => {
                         let agent = c.agent(lane);
-                        let stored = c.block.shared.store(agent, address, bytes, value);
-                        if access.strong && stored.is_ok() {
-                            c.block.shared.clocks.release(agent.warp, address);
-                        }
-                        stored
+                        c.block.shared.store(&c.team.clocks, agent, address, bytes, value)
+                    }
+                    Space::SharedCluster => {
+                        let agent = c.agent(lane);
+                        c.visit(address).and_then(|(rank, local)| match c.block_at(rank) {
+                            Some((block, clocks)) => block.shared.store(clocks, agent, local, bytes, value),
+                            None => Ok(()),
+                        })
                     }
                     Space::Local => c.warp.local.store(lane, address, bytes, value),
                     Space::Parameter => Err(Box::new(FaultKind::WriteToReadOnly { space, address })),
                 }
                 .map_err(|kind| Trap::lane(lane, *kind))?;
+                if access.strong && is_shared(space) {
+                    order(c, lane, space, address, |clocks, agent, object| clocks.release(agent, object))?;
+                }
             }
             Ok(())
         })?;

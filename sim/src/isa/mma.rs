@@ -24,13 +24,13 @@ const N: usize = 8;
 const MAX_K: usize = 64;
 
 /// How operand elements lie in a register and what they are worth.
-#[derive(Clone, Copy)]
-struct Element {
-    bits: u32,
-    value: fn(u64) -> f64,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Element {
+    pub(crate) bits: u32,
+    pub(crate) value: fn(u64) -> f64,
 }
 
-fn element(name: &str) -> Option<Element> {
+pub(crate) fn element(name: &str) -> Option<Element> {
     let (bits, value): (u32, fn(u64) -> f64) = match name {
         "f16" => (16, |b| f16_to_f32(b as u16).into()),
         "bf16" => (16, |b| bf16_to_f32(b as u16).into()),
@@ -50,7 +50,7 @@ fn element(name: &str) -> Option<Element> {
 
 /// Type of C and D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Accumulator {
+pub(crate) enum Accumulator {
     F16,
     F32,
     F64,
@@ -59,11 +59,11 @@ enum Accumulator {
 
 impl Accumulator {
     /// Register of element `j` of a lane, and its shift there.
-    fn place(self, j: usize) -> (usize, u32) {
+    pub(crate) fn place(self, j: usize) -> (usize, u32) {
         if self == Accumulator::F16 { (j / 2, 16 * (j as u32 % 2)) } else { (j, 0) }
     }
 
-    fn read(self, bits: u64) -> f64 {
+    pub(crate) fn read(self, bits: u64) -> f64 {
         match self {
             Accumulator::F16 => f16_to_f32(bits as u16).into(),
             Accumulator::F32 => f32::from_bits(bits as u32).into(),
@@ -72,7 +72,7 @@ impl Accumulator {
         }
     }
 
-    fn write(self, value: f64) -> u64 {
+    pub(crate) fn write(self, value: f64) -> u64 {
         match self {
             Accumulator::F16 => F16.encode(value, Rounding::Even, false).into(),
             Accumulator::F32 if value.is_nan() => 0x7fff_ffff,
@@ -178,7 +178,11 @@ fn fragment(i: &mut Inst<'_, '_>, index: usize, count: usize, bits: u32) -> Resu
 }
 
 /// Calls `f(lane, register, element in the register, value)` for each element of a fragment.
-fn elements(c: &Context<'_>, (element, registers): &(Element, Vec<Any>), mut f: impl FnMut(usize, usize, usize, f64)) {
+fn elements(
+    c: &Context<'_, '_>,
+    (element, registers): &(Element, Vec<Any>),
+    mut f: impl FnMut(usize, usize, usize, f64),
+) {
     let per_register = (32 / element.bits).max(1) as usize;
     let mask = u64::MAX >> (64 - element.bits);
     for (r, register) in registers.iter().enumerate() {
@@ -192,7 +196,7 @@ fn elements(c: &Context<'_>, (element, registers): &(Element, Vec<Any>), mut f: 
 }
 
 impl Mma {
-    fn execute(&self, c: &mut Context<'_>) {
+    fn execute(&self, c: &mut Context<'_, '_>) {
         let mut a = [[0.0; MAX_K]; 16];
         let mut b = [[0.0; N]; MAX_K];
         let per_register = (32 / self.a.0.bits).max(1) as usize;

@@ -6,7 +6,9 @@ mod async_copy;
 mod atomic;
 mod barrier;
 mod bits;
+mod bulk_copy;
 mod carry;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
@@ -16,10 +18,12 @@ mod half_float;
 mod integer;
 mod lane;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod mma;
 mod shuffle;
 mod vote;
+pub(crate) mod wgmma;
 
 use crate::counters::Class;
 use crate::decode::Inst;
@@ -33,7 +37,10 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    pub(crate) fn new(class: Class, operation: impl Fn(&mut Context<'_>) -> Outcome + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        class: Class,
+        operation: impl Fn(&mut Context<'_, '_>) -> Outcome + Send + Sync + 'static,
+    ) -> Self {
         Self { operation: Box::new(operation), class }
     }
 }
@@ -63,6 +70,9 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
         "ldmatrix" | "stmatrix" | "movmatrix" => matrix::decode(i),
         "mma" => mma::decode(i),
         "cp" => async_copy::decode(i),
+        "mbarrier" => mbarrier::decode(i),
+        "wgmma" => wgmma::decode(i),
+        "mapa" | "getctarank" | "setmaxnreg" | "griddepcontrol" => cluster::decode(i),
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" | "pmevent" => control::decode(i),
         _ => Err(i.unknown()),
     }

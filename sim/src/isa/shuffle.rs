@@ -8,7 +8,7 @@ use crate::machine::registers::Slot;
 use crate::parse::ast::Operand;
 
 /// Refuses a `.sync` collective unless every lane of the member mask, given per lane, runs it.
-pub(crate) fn require_members(c: &Context<'_>, members: Slot<u32>) -> Result<(), Box<Trap>> {
+pub(crate) fn require_members(c: &Context<'_, '_>, members: Slot<u32>) -> Result<(), Box<Trap>> {
     let mask = c.row(members);
     for lane in lanes(c.active) {
         let expected = mask[lane as usize];

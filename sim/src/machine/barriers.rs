@@ -31,14 +31,17 @@ pub(crate) struct Barriers {
     live_warps: u32,
     /// Result for each warp whose barrier was completed and that has not resumed yet.
     released: [Option<Reduction>; 32],
+    /// Agent of the block's first warp.
+    first: u32,
 }
 
 impl Barriers {
-    pub(crate) fn new(warps: u32) -> Self {
+    pub(crate) fn new(warps: u32, first: u32) -> Self {
         Self {
             barriers: Default::default(),
             live_warps: if warps == 32 { u32::MAX } else { (1 << warps) - 1 },
             released: [None; 32],
+            first,
         }
     }
 
@@ -89,7 +92,7 @@ impl Barriers {
         state.waiters |= u32::from(waits) << warp;
         state.reduction.count += part.count;
         state.reduction.threads += part.threads;
-        clocks.release_into(warp, &mut state.clock);
+        clocks.release_into(self.first + warp, &mut state.clock);
         self.complete(clocks, barrier);
         Ok(())
     }
@@ -103,7 +106,7 @@ impl Barriers {
         }
         let done = std::mem::take(state);
         for warp in (0..32).filter(|warp| done.waiters >> warp & 1 == 1) {
-            clocks.acquire_from(warp, &done.clock);
+            clocks.acquire_from(self.first + warp, &done.clock);
             self.released[warp as usize] = Some(done.reduction);
         }
     }

@@ -1,12 +1,15 @@
 //! What an instruction sees when it runs.
 
-use super::barriers::Barriers;
+use super::cluster::Block;
 use super::registers::{Predicate, Registers, Row, Slot, Word};
-use super::warp::Warp;
+use super::team::{BlockState, Team};
+use super::warp::{Wait, Warp};
 use crate::counters::Count;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Space};
+use crate::memory::clocks::Clocks;
 use crate::memory::global::View;
-use crate::memory::shared::{Agent, Shared};
+use crate::memory::shared::Agent;
+use crate::memory::window;
 
 /// A fault on its way out of an instruction; the machine adds where it happened.
 #[derive(Debug)]
@@ -44,14 +47,7 @@ pub(crate) enum Flow {
 pub(crate) type Outcome = Result<Flow, Box<Trap>>;
 
 /// A decoded instruction.
-pub(crate) type Operation = Box<dyn Fn(&mut Context<'_>) -> Outcome + Send + Sync>;
-
-/// State of a block that its warps share.
-pub(crate) struct BlockState {
-    pub(crate) index: [u32; 3],
-    pub(crate) shared: Shared,
-    pub(crate) barriers: Barriers,
-}
+pub(crate) type Operation = Box<dyn Fn(&mut Context<'_, '_>) -> Outcome + Send + Sync>;
 
 /// What stays the same for a whole launch.
 pub(crate) struct LaunchState {
@@ -61,16 +57,35 @@ pub(crate) struct LaunchState {
     pub(crate) variables: Vec<u64>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// Blocks of a cluster along each axis.
+    pub(crate) cluster: [u32; 3],
     pub(crate) dynamic_shared: u32,
     pub(crate) total_shared: u32,
     pub(crate) multiprocessors: u32,
+    /// Registers of a thread at the start.
+    pub(crate) registers: u32,
+}
+
+impl LaunchState {
+    /// Blocks of a cluster.
+    pub(crate) fn cluster_size(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+}
+
+/// The other blocks of the cluster: those of lower and of higher rank.
+pub(crate) struct Peers<'a> {
+    pub(crate) before: &'a mut [Block],
+    pub(crate) after: &'a mut [Block],
 }
 
 /// The state an instruction works on.
-pub(crate) struct Context<'a> {
+pub(crate) struct Context<'a, 'p> {
     pub(crate) registers: &'a mut Registers,
     pub(crate) warp: &'a mut Warp,
     pub(crate) block: &'a mut BlockState,
+    pub(crate) peers: &'a mut Peers<'p>,
+    pub(crate) team: &'a mut Team,
     pub(crate) global: &'a mut View,
     pub(crate) launch: &'a LaunchState,
     pub(crate) count: &'a mut Count,
@@ -91,7 +106,7 @@ pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-impl Context<'_> {
+impl Context<'_, '_> {
     #[inline]
     pub(crate) fn row<T: Word>(&self, slot: Slot<T>) -> &Row<T> {
         self.registers.row(slot)
@@ -111,7 +126,7 @@ impl Context<'_> {
 
     #[inline]
     pub(crate) fn agent(&self, lane: u32) -> Agent {
-        Agent { warp: self.warp.index, lane, pc: self.pc }
+        Agent { id: self.warp.agent, lane, pc: self.pc }
     }
 
     /// Refuses a collective that not exactly the lanes in `expected` have reached.
@@ -121,5 +136,51 @@ impl Context<'_> {
             return Ok(());
         }
         Err(Trap::warp(FaultKind::Divergence { active: self.active, expected }))
+    }
+
+    /// Waits for `what` in this instruction.
+    pub(crate) fn wait(&mut self, what: Wait) -> Outcome {
+        self.warp.waiting = Some((what, self.pc));
+        Ok(Flow::Wait)
+    }
+
+    /// The block of `rank` and the clocks.
+    pub(crate) fn block_at(&mut self, rank: u32) -> Option<(&mut BlockState, &mut Clocks)> {
+        let own = self.block.rank;
+        let state = if rank == own {
+            &mut *self.block
+        } else if rank < own {
+            &mut self.peers.before.get_mut(rank as usize)?.state
+        } else {
+            &mut self.peers.after.get_mut((rank - own - 1) as usize)?.state
+        };
+        Some((state, &mut self.team.clocks))
+    }
+
+    /// The block a shared address of the cluster names, and the address there. Notes the access, so that a block that
+    /// ends before it is over is caught.
+    pub(crate) fn visit(&mut self, address: u64) -> Result<(u32, u64), Box<FaultKind>> {
+        let (rank, local) = window::split_rank(address);
+        let Some(rank) = rank.filter(|&rank| rank != self.block.rank) else { return Ok((self.block.rank, local)) };
+        let (agent, pc) = (self.warp.agent, self.pc);
+        let ended = self.team.ended;
+        let Some((block, clocks)) = self.block_at(rank) else {
+            return Err(Box::new(FaultKind::OutOfBounds {
+                space: Space::SharedCluster,
+                address,
+                bytes: 1,
+                nearest: None,
+            }));
+        };
+        let visit = (agent, clocks.now(agent), pc);
+        match block.visitors.iter_mut().find(|visitor| visitor.0 == agent) {
+            Some(known) => *known = visit,
+            None => block.visitors.push(visit),
+        }
+        if ended >> rank & 1 == 1 {
+            let access_line = block.shared.line_of(pc);
+            return Err(Box::new(FaultKind::LeftCluster { rank, access_line }));
+        }
+        Ok((rank, local))
     }
 }

@@ -1,6 +1,6 @@
-//! The grid: blocks spread over host threads.
+//! The grid: clusters of blocks spread over host threads.
 
-use super::block::{Block, Progress, Resources};
+use super::cluster::{Cluster, Progress, Resources};
 use super::context::LaunchState;
 use crate::counters::{Count, Counters, InstructionCount};
 use crate::decode::Kernel;
@@ -11,53 +11,55 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The blocks of a launch that have not ended.
+/// The clusters of a launch that have not ended; without clusters, each block is one.
 struct Queue<'a> {
     kernel: &'a Kernel,
     launch: &'a LaunchState,
     settings: &'a Settings,
     next: AtomicU64,
     total: u64,
-    /// Blocks that made way for others.
-    paused: Mutex<VecDeque<Block>>,
+    /// Clusters that made way for others.
+    paused: Mutex<VecDeque<Cluster>>,
     stop: AtomicBool,
     fault: Mutex<Option<(u64, Box<Fault>)>>,
 }
 
 impl Queue<'_> {
-    fn start_next(&self) -> Option<Block> {
+    fn start_next(&self) -> Option<Cluster> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if number >= self.total {
             return None;
         }
-        let [x, y, _] = self.launch.grid.map(u64::from);
-        let index = [number % x, number / x % y, number / (x * y)].map(|i| i as u32);
-        // Blocks of one launch get different orders, the same in every run with this seed.
+        let cluster = self.launch.cluster;
+        let [x, y] = [0, 1].map(|axis| u64::from(self.launch.grid[axis] / cluster[axis]));
+        let index = [number % x, number / x % y, number / (x * y)];
+        let first = std::array::from_fn(|axis| index[axis] as u32 * cluster[axis]);
+        // Clusters of one launch get different orders, the same in every run with this seed.
         let seed = self.settings.seed ^ number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Some(Block::new(self.kernel, self.launch, index, seed, self.settings.detect_races))
+        Some(Cluster::new(self.kernel, self.launch, first, seed, self.settings.detect_races))
     }
 
-    fn paused(&self) -> std::sync::MutexGuard<'_, VecDeque<Block>> {
+    fn paused(&self) -> std::sync::MutexGuard<'_, VecDeque<Cluster>> {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next block to run: a new one while fewer than the multiprocessors hold have started and not ended, else
+    /// The next cluster to run: a new one while fewer than the multiprocessors hold have started and not ended, else
     /// the one that has paused longest.
-    fn take(&self) -> Option<Block> {
+    fn take(&self) -> Option<Cluster> {
         let mut paused = self.paused();
-        if paused.len() >= self.launch.multiprocessors as usize {
+        if paused.len() >= (self.launch.multiprocessors / self.launch.cluster_size()).max(1) as usize {
             return paused.pop_front();
         }
         drop(paused);
         self.start_next().or_else(|| self.paused().pop_front())
     }
 
-    /// Runs blocks until none is left; returns the counts of each step and the number of blocks that ended.
+    /// Runs clusters until none is left; returns the counts of each step and the number of blocks that ended.
     fn work(&self, mut global: View) -> (Vec<Count>, u64) {
         let mut counts = vec![Count::default(); self.kernel.steps.len()];
         let mut ended = 0;
         while !self.stop.load(Ordering::Relaxed) {
-            let Some(mut block) = self.take() else { break };
+            let Some(mut cluster) = self.take() else { break };
             let mut resources = Resources {
                 kernel: self.kernel,
                 launch: self.launch,
@@ -65,9 +67,9 @@ impl Queue<'_> {
                 counts: &mut counts,
                 budget: self.settings.instruction_budget,
             };
-            match block.run(&mut resources) {
-                Ok(Progress::Finished) => ended += 1,
-                Ok(Progress::Paused) => self.paused().push_back(block),
+            match cluster.run(&mut resources) {
+                Ok(Progress::Finished) => ended += u64::from(self.launch.cluster_size()),
+                Ok(Progress::Paused) => self.paused().push_back(cluster),
                 Err(fault) => {
                     self.report(fault);
                     break;
@@ -96,7 +98,7 @@ pub(crate) fn run(
     settings: &Settings,
     global: &View,
 ) -> Result<Counters, Box<Fault>> {
-    let total = launch.grid.iter().map(|&extent| u64::from(extent)).product();
+    let total = launch.grid.iter().map(|&extent| u64::from(extent)).product::<u64>() / u64::from(launch.cluster_size());
     let queue = Queue {
         kernel,
         launch,

@@ -323,4 +323,36 @@ impl View {
         }
         Ok(allocation.update(offset, bytes as usize, f))
     }
+
+    /// Reads any number of bytes; they must have been written.
+    pub(crate) fn read_bytes(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Box<FaultKind>> {
+        let (allocation, offset) = self.locate_bytes(address, bytes.len() as u64)?;
+        match allocation.read(offset, bytes) {
+            Err(MemoryError::Uninitialised { address }) => {
+                Err(Box::new(FaultKind::Uninitialised { space: Space::Global, address }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes any number of bytes.
+    pub(crate) fn write_bytes(&mut self, address: u64, bytes: &[u8]) -> Result<(), Box<FaultKind>> {
+        let (allocation, offset) = self.locate_bytes(address, bytes.len() as u64)?;
+        if allocation.read_only {
+            return Err(Box::new(FaultKind::WriteToReadOnly { space: Space::Global, address }));
+        }
+        allocation.write(offset, bytes);
+        Ok(())
+    }
+
+    /// The allocation that holds `bytes` bytes at any `address`.
+    fn locate_bytes(&mut self, address: u64, bytes: u64) -> Result<(&Allocation, u64), Box<FaultKind>> {
+        let (allocation, offset) = self.locate(address, 1)?;
+        if allocation.bytes - offset < bytes {
+            let nearest = Some((allocation.base, allocation.bytes));
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            return Err(Box::new(FaultKind::OutOfBounds { space: Space::Global, address, bytes, nearest }));
+        }
+        Ok((allocation, offset))
+    }
 }

@@ -20,13 +20,31 @@ pub(crate) const SHARED_BASE: u32 = 1024;
 /// First address of local memory within its space.
 pub(crate) const LOCAL_BASE: u32 = 1024;
 
+/// Bits of a shared address below the block's: blocks of a cluster have windows of 16 MiB.
+pub(crate) const RANK_SHIFT: u32 = 24;
+
+/// The address in the shared window of the cluster of `address` in the block of `rank`. Addresses below the first
+/// such window are the executing block's own.
+pub(crate) fn map_rank(address: u64, rank: u32) -> u64 {
+    let local = address & ((1 << RANK_SHIFT) - 1);
+    local | u64::from(rank + 1) << RANK_SHIFT
+}
+
+/// The block a shared address names (`None`: the executing one) and the address within it.
+pub(crate) fn split_rank(address: u64) -> (Option<u32>, u64) {
+    let local = address & ((1 << RANK_SHIFT) - 1);
+    let rank = (address >> RANK_SHIFT).checked_sub(1);
+    (rank.map(|rank| u32::try_from(rank).unwrap_or(u32::MAX)), local)
+}
+
 const SIZE: u64 = 1 << 32;
 
 /// The space a generic address lies in, and the address within it.
 pub(crate) fn resolve(address: u64) -> (Space, u64) {
     let within = |start: u64| (start..start + SIZE).contains(&address);
     if within(SHARED) {
-        (Space::Shared, address - SHARED)
+        let address = address - SHARED;
+        (if address >> RANK_SHIFT == 0 { Space::Shared } else { Space::SharedCluster }, address)
     } else if within(LOCAL) {
         (Space::Local, address - LOCAL)
     } else if within(PARAMETER) {
@@ -39,7 +57,7 @@ pub(crate) fn resolve(address: u64) -> (Space, u64) {
 /// The generic address of address 0 of `space`.
 pub(crate) fn start(space: Space) -> u64 {
     match space {
-        Space::Shared => SHARED,
+        Space::Shared | Space::SharedCluster => SHARED,
         Space::Local => LOCAL,
         Space::Parameter => PARAMETER,
         Space::Global => 0,

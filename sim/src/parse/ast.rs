@@ -35,6 +35,8 @@ pub(crate) enum Operand {
     Vector(Vec<Operand>),
     /// `[base + offset]`; the base is a register, a name or an integer.
     Address(Box<Operand>, i64),
+    /// `[base, {a, b, …}]` of a tensor copy
+    Tensor(Box<Operand>, Vec<Operand>),
     /// `(a, b)` of a call
     List(Vec<Operand>),
     /// `_`
@@ -109,6 +111,10 @@ pub(crate) struct Function {
     pub(crate) parameters: Vec<Variable>,
     /// `.maxntid`, and whether it is exact (`.reqntid`).
     pub(crate) max_threads: Option<([u32; 3], bool)>,
+    /// `.reqnctapercluster`, 1 × 1 × 1 without.
+    pub(crate) cluster: Option<[u32; 3]>,
+    /// `.maxnreg`.
+    pub(crate) max_registers: Option<u32>,
     pub(crate) registers: Vec<Width>,
     pub(crate) variables: Vec<Variable>,
     pub(crate) instructions: Vec<Instruction>,

@@ -55,17 +55,19 @@ fn performance(stream: &mut Stream<'_>, function: &mut Function) -> Result<(), P
             ".maxntid" | ".reqntid" => {
                 function.max_threads = Some((extents(stream)?, word == ".reqntid"));
             }
-            ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank" => {
+            ".maxnreg" => function.max_registers = Some(stream.integer32("a register count")?),
+            ".minnctapersm" | ".maxnctapersm" | ".maxclusterrank" => {
                 stream.integer("a count")?;
             }
             ".reqnctapercluster" => {
                 let cluster = extents(stream)?;
-                if cluster != [1, 1, 1] {
+                if cluster.contains(&0) || cluster.iter().map(|&e| u64::from(e)).product::<u64>() > 16 {
                     return Err(ParseError::Unsupported {
                         line,
                         what: format!("a cluster of {} × {} × {} blocks", cluster[0], cluster[1], cluster[2]),
                     });
                 }
+                function.cluster = Some(cluster);
             }
             ".explicitcluster" | ".noreturn" => {}
             ".pragma" => {

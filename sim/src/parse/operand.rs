@@ -117,6 +117,12 @@ fn address(stream: &mut Stream<'_>, scopes: &Scopes) -> Result<Operand, ParseErr
         }
         _ => return Err(stream.unexpected("a register, a variable or an integer as address")),
     };
+    if stream.accept(',') {
+        stream.expect('{')?;
+        let coordinates = list(stream, scopes, '}')?;
+        stream.expect(']')?;
+        return Ok(Operand::Tensor(Box::new(base), coordinates));
+    }
     stream.expect(']')?;
     Ok(base)
 }

@@ -1,7 +1,7 @@
 //! Every kind of fault, planted and caught.
 
 use super::common::{Run, module, text};
-use falchion_sim::{FaultKind, Launch, LaunchError, Module, Settings, Simulator, Space};
+use falchion_sim::{Awaited, FaultKind, Launch, LaunchError, Module, Settings, Simulator, Space};
 
 /// `%r1` thread, `%r2` its word in dynamic shared memory, `%r3` the word of the thread one warp on.
 const SHARED_WORDS: &str = "mov.u32 %r1, %tid.x;
@@ -205,8 +205,8 @@ fn warps_at_different_named_barriers_deadlock() {
     let kernel = shared("shr.u32 %r7, %r1, 5; add.s32 %r7, %r7, 1; barrier.sync.aligned %r7, 64;");
     match Run::new().fault(&kernel, 64, &[0]).kind {
         FaultKind::Deadlock { waiting } => {
-            let found: Vec<_> = waiting.iter().map(|w| (w.warp, w.barrier, w.arrived, w.expected)).collect();
-            assert_eq!(found, [(0, 1, 32, 64), (1, 2, 32, 64)]);
+            let found: Vec<_> = waiting.iter().map(|w| (w.warp, w.at, w.arrived, w.expected)).collect();
+            assert_eq!(found, [(0, Awaited::Barrier(1), 32, 64), (1, Awaited::Barrier(2), 32, 64)]);
         }
         other => panic!("{other}"),
     }
