@@ -351,11 +351,11 @@ impl TensorMap {
             let mut rest = row;
             let mut address = self.address.wrapping_add_signed(first * element);
             let mut inside = true;
-            for dimension in 1..rank {
+            for (dimension, &coordinate) in coordinates.iter().enumerate().take(rank).skip(1) {
                 let count = self.copied(dimension);
                 let step = i64::from(rest % count * self.element_strides[dimension]);
                 rest /= count;
-                let at = i64::from(coordinates[dimension]) + step;
+                let at = i64::from(coordinate) + step;
                 inside &= at >= 0 && (at as u64) < self.sizes[dimension];
                 address = address.wrapping_add_signed(at.wrapping_mul(self.strides[dimension - 1] as i64));
             }

@@ -160,7 +160,7 @@ fn tensor_map(c: &mut Context<'_, '_>, lane: u32, address: u64) -> Result<Tensor
 /// Counts the sectors a copy touches.
 fn count(c: &mut Context<'_, '_>, place: &Place) {
     let mut sectors = 0;
-    let mut add = |address: u64, bytes: usize| sectors += (address + bytes as u64 - 1 >> 5) - (address >> 5) + 1;
+    let mut add = |address: u64, bytes: usize| sectors += ((address + bytes as u64 - 1) >> 5) - (address >> 5) + 1;
     match place {
         Place::Box { map, coordinates } => {
             let counted = map.rows(coordinates, |_, address, bytes| {

@@ -105,11 +105,14 @@ fn multiply(i: &mut Inst<'_, '_>) -> Decoding {
     };
     let a = element(a_name).ok_or_else(|| i.unknown_modifier(a_name))?;
     let b = element(b_name).ok_or_else(|| i.unknown_modifier(b_name))?;
-    let known = match (d_name, a_name, b_name) {
-        ("f16" | "f32", "f16", "f16") | ("f32", "bf16", "bf16") | ("f32", "tf32", "tf32") => true,
-        ("f16" | "f32", "e4m3" | "e5m2", "e4m3" | "e5m2") | ("s32", "s8" | "u8", "s8" | "u8") => true,
-        _ => false,
-    };
+    let known = matches!(
+        (d_name, a_name, b_name),
+        ("f16" | "f32", "f16", "f16")
+            | ("f32", "bf16", "bf16")
+            | ("f32", "tf32", "tf32")
+            | ("f16" | "f32", "e4m3" | "e5m2", "e4m3" | "e5m2")
+            | ("s32", "s8" | "u8", "s8" | "u8")
+    );
     let widths =
         n.is_multiple_of(8) && (8..=256).contains(&n) && (d_name != "s32" || n == 24 || n.is_multiple_of(16) || n == 8);
     if !known || !widths || k * a.bits as usize != 256 {

@@ -128,7 +128,6 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    #[expect(clippy::too_many_arguments, reason = "each is a field of the store")]
     pub(crate) fn issue(
         &mut self,
         lane: u32,
