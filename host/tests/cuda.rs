@@ -1,6 +1,9 @@
 //! The GPU behind `Device`: memory, streams, modules, launches and the driver's errors.
 
-use falchion::{Arch, Backend, Device, DeviceKind, Error, Event, LaunchConfig, ModuleSource, Stream, f16};
+use falchion::{
+    Arch, Backend, Device, DeviceKind, ElementKind, Error, Event, L2Promotion, LaunchConfig, ModuleSource, Stream,
+    TensorMapError, TensorMapRequest, TensorMapSwizzle, f16,
+};
 
 /// `reverse` turns each block's part of an array around, through dynamic shared memory; `spin` wastes time.
 const PTX: &str = r"
@@ -177,4 +180,68 @@ fn a_launch_costs_little_more_than_the_driver_s_call() {
     println!("{:.2} µs a launch", fastest * 1e6);
     // The driver's own call takes 2 to 4 µs; ten says that nothing was allocated or synchronised beside it.
     assert!(fastest < 10e-6, "{fastest}");
+}
+
+#[test]
+fn tensor_maps_are_encoded_by_the_driver_or_refused_before_it() {
+    let device = gpu();
+    let matrix = device.zeros::<f16>(1024 * 512).unwrap();
+    let request = TensorMapRequest {
+        element: ElementKind::F16,
+        address: matrix.address(),
+        extents: &[500, 1024],
+        strides: &[1024],
+        box_extents: &[64, 128],
+        swizzle: TensorMapSwizzle::Bytes128,
+        promotion: L2Promotion::Bytes128,
+    };
+    if device.info().compute_capability < 90 {
+        assert!(matches!(device.tensor_map(&request), Err(Error::TensorMap(TensorMapError::Device { .. }))));
+        return;
+    }
+    let map = device.tensor_map(&request).unwrap();
+    assert_eq!(map, device.tensor_map(&request).unwrap());
+    for other in [
+        TensorMapRequest { address: request.address + 16, ..request },
+        TensorMapRequest { element: ElementKind::Bf16, ..request },
+        TensorMapRequest { extents: &[499, 1024], ..request },
+        TensorMapRequest { strides: &[1008], ..request },
+        TensorMapRequest { box_extents: &[64, 64], ..request },
+        TensorMapRequest { swizzle: TensorMapSwizzle::None, ..request },
+        TensorMapRequest { promotion: L2Promotion::Bytes256, ..request },
+    ] {
+        assert!(map != device.tensor_map(&other).unwrap(), "{other:?}");
+    }
+    // The driver agrees with every limit that is checked before it is asked.
+    for edge in [
+        TensorMapRequest { extents: &[1 << 32, 1], ..request },
+        TensorMapRequest { strides: &[(1 << 40) - 16], ..request },
+        TensorMapRequest { swizzle: TensorMapSwizzle::None, box_extents: &[256, 256], ..request },
+        TensorMapRequest {
+            extents: &[8; 5],
+            strides: &[16, 128, 1024, 8192],
+            box_extents: &[8, 1, 1, 1, 1],
+            ..request
+        },
+        TensorMapRequest { extents: &[8], strides: &[], box_extents: &[8], ..request },
+        TensorMapRequest {
+            element: ElementKind::F32,
+            box_extents: &[4, 1],
+            swizzle: TensorMapSwizzle::Bytes32,
+            ..request
+        },
+    ] {
+        device.tensor_map(&edge).unwrap_or_else(|error| panic!("{edge:?}: {error}"));
+    }
+    let error = device.tensor_map(&TensorMapRequest { address: request.address + 8, ..request }).unwrap_err();
+    assert!(matches!(error, Error::TensorMap(TensorMapError::Address { .. })), "{error}");
+    let mut fastest = f64::INFINITY;
+    for _ in 0..50 {
+        let start = std::time::Instant::now();
+        for _ in 0..100 {
+            std::hint::black_box(device.tensor_map(&request).unwrap());
+        }
+        fastest = fastest.min(start.elapsed().as_secs_f64() / 100.0);
+    }
+    println!("{:.0} ns a tensor map", fastest * 1e9);
 }

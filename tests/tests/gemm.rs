@@ -2,6 +2,7 @@
 
 use falchion::bytemuck::Pod;
 use falchion::{Element, Order, bf16, f16, stock};
+use falchion_device::kernel::OpClass;
 use falchion_tests::{GemmCase, Values, device, is_simulator};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -13,6 +14,8 @@ struct Kernel {
     tile: [u32; 3],
     orders: [Order; 2],
     alignment: [u32; 2],
+    /// Whether the copy engine moves its operands: rows start at multiples of the alignment, and those read end anywhere.
+    copy_engine: bool,
 }
 
 fn kernels<T: Element>() -> Vec<Kernel> {
@@ -24,6 +27,7 @@ fn kernels<T: Element>() -> Vec<Kernel> {
             tile: gemm.tile,
             orders: gemm.storage_orders().expect("a stock kernel has storage orders"),
             alignment: gemm.alignment,
+            copy_engine: gemm.op_class == OpClass::Wgmma as u32,
         })
         .collect();
     assert!(!kernels.is_empty(), "no stock kernels of {} are embedded: run `cargo xtask build`", T::KIND);
@@ -33,6 +37,11 @@ fn kernels<T: Element>() -> Vec<Kernel> {
 impl Kernel {
     /// The case with this kernel's orders, and extents and offsets that its accesses allow.
     fn fit(&self, mut case: GemmCase) -> GemmCase {
+        case.orders = [self.orders[0], self.orders[1], Order::RowMajor];
+        case.kernel = Some(self.name);
+        if self.copy_engine {
+            return self.fit_copy_engine(case);
+        }
         let [m, n, k] = &mut case.extents;
         for (operand, alignment) in self.alignment.into_iter().enumerate() {
             let extent = match (operand, self.orders[operand]) {
@@ -46,8 +55,24 @@ impl Kernel {
             case.padding[operand] = case.padding[operand].next_multiple_of(alignment).max(least);
             case.offsets[operand] = case.offsets[operand].next_multiple_of(alignment);
         }
-        case.orders = [self.orders[0], self.orders[1], Order::RowMajor];
-        case.kernel = Some(self.name);
+        case
+    }
+
+    /// The case with all four matrices starting, and their rows (or columns) following each other, at multiples of the
+    /// alignment, and with a sum that is not empty.
+    fn fit_copy_engine(&self, mut case: GemmCase) -> GemmCase {
+        let unit = self.alignment[0];
+        let [m, n, k] = case.extents;
+        // Rows of D also end at multiples of the alignment.
+        let [m, n, k] = [m, n.next_multiple_of(unit), k.max(1)];
+        case.extents = [m, n, k];
+        let contiguous = |order, rows, columns| if order == Order::RowMajor { columns } else { rows };
+        let contiguous = [contiguous(self.orders[0], m, k), contiguous(self.orders[1], k, n), n, n];
+        for (operand, contiguous) in contiguous.into_iter().enumerate() {
+            let leading_dimension = (contiguous + case.padding[operand]).max(1).next_multiple_of(unit);
+            case.padding[operand] = leading_dimension - contiguous;
+            case.offsets[operand] = case.offsets[operand].next_multiple_of(unit);
+        }
         case
     }
 

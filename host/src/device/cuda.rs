@@ -207,7 +207,7 @@ impl Engine for CudaEngine {
 
     fn encode_tensor_map(&self, request: &TensorMapRequest<'_>) -> Result<TensorMap> {
         self.gpu.enter()?;
-        encode::encode(request, self.info.driver.unwrap_or(OLDEST_DRIVER)).map_err(|failure| match failure {
+        encode::encode(request, &self.info).map_err(|failure| match failure {
             Failure::Driver(operation, status) => self.gpu.error(operation, status),
             Failure::Element(element) => TensorMapError::Element { element }.into(),
         })

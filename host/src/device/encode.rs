@@ -1,7 +1,7 @@
 //! Tensor maps by the CUDA driver.
 
 use super::driver::{self, Status};
-use super::{CudaVersion, L2Promotion, TensorMapRequest, TensorMapSwizzle};
+use super::{CudaVersion, DeviceInfo, L2Promotion, TensorMapRequest, TensorMapSwizzle};
 use crate::ElementKind;
 use falchion_device::kernel::TensorMap;
 use std::{
@@ -32,9 +32,10 @@ const FILL_ZEROS: c_int = 0;
 /// The driver writes to a multiple of this.
 const MAP_ALIGNMENT: usize = 64;
 
-/// Drivers up to this one set a bit in the maps of small tensors that the copy engine is better off without; CUTLASS
-/// clears it in all maps that it makes for tensors below the size.
-const LAST_WITH_SMALL_TENSOR_BIT: CudaVersion = CudaVersion { major: 13, minor: 1 };
+/// A fault of drivers up to this one (release notes of driver 595, known issues): on Blackwell, copies of a tensor of less
+/// than 128 KiB may end in sporadic illegal memory accesses, unless this bit of the map's second word is cleared.
+const LAST_WITH_SMALL_TENSOR_BIT: CudaVersion = CudaVersion { major: 13, minor: 3 };
+const BLACKWELL: u32 = 100;
 const SMALL_TENSOR_BYTES: u64 = 128 * 1024;
 const SMALL_TENSOR_BIT: u64 = 1 << 21;
 
@@ -50,8 +51,8 @@ pub(super) enum Failure {
     Element(ElementKind),
 }
 
-/// The map of a request that passed its checks, by a driver of version `version`.
-pub(super) fn encode(request: &TensorMapRequest<'_>, version: CudaVersion) -> Result<TensorMap, Failure> {
+/// The map of a request that passed its checks, for `device`.
+pub(super) fn encode(request: &TensorMapRequest<'_>, device: &DeviceInfo) -> Result<TensorMap, Failure> {
     // Looked up by name, since the libraries that `cust` was made for have no such symbol.
     static ENTRY: OnceLock<Result<EncodeTiled, Status>> = OnceLock::new();
     let entry = *ENTRY.get_or_init(|| {
@@ -85,7 +86,9 @@ pub(super) fn encode(request: &TensorMapRequest<'_>, version: CudaVersion) -> Re
     if status != driver::SUCCESS {
         return Err(Failure::Driver("cuTensorMapEncodeTiled", status));
     }
-    if version <= LAST_WITH_SMALL_TENSOR_BIT && request.extent_bytes() < SMALL_TENSOR_BYTES {
+    let faulty = device.compute_capability >= BLACKWELL
+        && device.driver.is_none_or(|version| version <= LAST_WITH_SMALL_TENSOR_BIT);
+    if faulty && request.extent_bytes() < SMALL_TENSOR_BYTES {
         map.0.0[1] &= !SMALL_TENSOR_BIT;
     }
     Ok(map.0)

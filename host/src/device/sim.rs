@@ -1,11 +1,11 @@
 //! The simulator as a device.
 
 use super::engine::{Engine, EngineEvent, EngineKernel, EngineModule, EngineStream, Image, own};
-use super::{DeviceInfo, DeviceKind, TensorMapError, TensorMapRequest};
+use super::{DeviceInfo, DeviceKind, TensorMapError, TensorMapRequest, TensorMapSwizzle};
 use crate::error::KernelFault;
-use crate::{Error, LaunchConfig, Result};
+use crate::{ElementKind, Error, LaunchConfig, Result};
 use falchion_device::kernel::TensorMap;
-use falchion_sim::{Counters, Launch, LaunchError, MemoryError, Settings, Simulator};
+use falchion_sim::{Counters, Launch, LaunchError, MemoryError, Settings, Simulator, TensorElement, TensorSwizzle};
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -102,8 +102,24 @@ impl Engine for SimEngine {
         Ok(Arc::new(SimModule { module, shared: Arc::clone(&self.shared) }))
     }
 
-    fn encode_tensor_map(&self, _: &TensorMapRequest<'_>) -> Result<TensorMap> {
-        Err(TensorMapError::Refused { reason: "the simulator has no copy engine".to_owned() }.into())
+    fn encode_tensor_map(&self, request: &TensorMapRequest<'_>) -> Result<TensorMap> {
+        let element = match request.element {
+            ElementKind::F32 => TensorElement::F32,
+            ElementKind::F16 => TensorElement::F16,
+            ElementKind::Bf16 => TensorElement::Bf16,
+            element => return Err(TensorMapError::Element { element }.into()),
+        };
+        let TensorMapRequest { address, extents, strides, box_extents, .. } = *request;
+        let mut map = falchion_sim::TensorMap::new(element, address, extents, strides, box_extents);
+        map.swizzle = match request.swizzle {
+            TensorMapSwizzle::None => TensorSwizzle::None,
+            TensorMapSwizzle::Bytes32 => TensorSwizzle::B32,
+            TensorMapSwizzle::Bytes64 => TensorSwizzle::B64,
+            TensorMapSwizzle::Bytes128 => TensorSwizzle::B128,
+        };
+        // There is no level-2 cache to promote to.
+        let encoded = map.encode().map_err(|error| TensorMapError::Refused { reason: error.to_string() })?;
+        Ok(TensorMap(encoded))
     }
 
     fn take_counters(&self) -> Option<Counters> {

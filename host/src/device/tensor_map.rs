@@ -60,8 +60,8 @@ pub enum L2Promotion {
 
 /// A tensor in device memory and the box of it that one copy moves: what [`Device::tensor_map`] encodes.
 ///
-/// All extents are in elements, the contiguous dimension first. What a box reads outside the tensor is zero, and what
-/// it writes there is dropped.
+/// All extents are in elements, the contiguous dimension first. What a box reads outside the tensor is zero. What it writes
+/// there is dropped, but for the rest of the 16 bytes in which a row ends: the copy engine writes whole units of 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMapRequest<'a> {
     /// Element type.
@@ -225,7 +225,7 @@ impl Device {
     /// Encodes a tensor map, a parameter for kernels that use the copy engine: part of a by-value parameter block,
     /// at a multiple of 64 bytes of it.
     ///
-    /// ```no_run
+    /// ```
     /// # use falchion::{Backend, Device, ElementKind, L2Promotion, TensorMapError, TensorMapRequest, TensorMapSwizzle, f16};
     /// # let device = Device::open(Backend::Sim)?;
     /// let (rows, columns) = (1000, 512);

@@ -20,7 +20,8 @@ const STRIDE_LIMIT: u64 = 1 << 40;
 const SPAN_BYTES: u32 = 128;
 /// Rows of a box of C and of D: those of one warpgroup's tile.
 const OUTPUT_ROWS: u32 = 64;
-/// What the level-2 cache fetches for the copy engine.
+/// What the level-2 cache fetches for the copy engine. 256 bytes are no faster: 171.8 against 172.2 µs at 4096³ and 1,359
+/// against 1,354 at 8192³ on an H200 (driver 580, 2026-11-21).
 const PROMOTION: L2Promotion = L2Promotion::Bytes128;
 
 #[derive(Debug)]
@@ -35,9 +36,12 @@ impl Family for Specialized {
         [UNIT_BYTES / element.bytes() as u32; 2]
     }
 
-    /// Extents need no alignment: what a box has outside its matrix is zero, or dropped.
     fn check(&self, candidate: &Candidate, problem: &Oriented) -> Result<()> {
         let [a, b] = problem.factor_names();
+        // What a box reads outside its matrix is zero, wherever that ends. But it is written in whole units: of a row of D
+        // that ends within one, the unit's rest would be overwritten.
+        let unit = UNIT_BYTES / problem.element.bytes() as u32;
+        candidate.require_multiple(Operand::D, "contiguous extent", problem.d.contiguous().into(), unit)?;
         if problem.a.columns == 0 {
             // A tensor map has no empty dimension.
             return Err(candidate.refuse(a, "extent k", "at least 1", 0));
@@ -63,7 +67,7 @@ struct SpecializedLauncher {
     boxes: [[u32; 2]; 4],
     raster: RasterParams,
     config: LaunchConfig,
-    /// Maps by operand, and the addresses they are of, of the last run: encoding them all costs as much as a launch.
+    /// Maps by operand, and the addresses they are of, of the last run. Encoding three adds 0.5 µs to a run's 2.4.
     encoded: Mutex<[Option<(u64, TensorMap)>; 4]>,
 }
 

@@ -45,15 +45,15 @@ fn params(launcher: &SpecializedLauncher, operands: &Operands) -> (Params, Vec<A
 
 #[test]
 fn k_major_factors_are_copied_in_rows_of_the_tile_and_mn_major_ones_in_rows_of_k() {
-    let gemm = |a, b| Gemm::<f16>::new(300, 500, 100).a((a, 304)).b((b, 512)).d((RowMajor, 504));
+    let gemm = |a, b| Gemm::<f16>::new(300, 504, 100).a((a, 304)).b((b, 512)).d((RowMajor, 512));
     let asked =
         |a, b| params(&launcher(&gemm(a, b), &wgmma("k", [128, 256], 2, [a, b])), &operands(16, 32, None, 48)).1;
     let a = |extents, box_extents| Asked { address: 16, extents, stride: 608, box_extents };
     let b = |extents, box_extents| Asked { address: 32, extents, stride: 1024, box_extents };
-    let d = || Asked { address: 48, extents: [500, 300], stride: 1008, box_extents: [64, 64] };
+    let d = || Asked { address: 48, extents: [504, 300], stride: 1024, box_extents: [64, 64] };
     // The blocks of a cluster share the 256 columns of a K-major B.
-    assert_eq!(asked(RowMajor, ColumnMajor), [a([100, 300], [64, 128]), b([100, 500], [64, 128]), d()]);
-    assert_eq!(asked(ColumnMajor, RowMajor), [a([300, 100], [64, 64]), b([500, 100], [64, 64]), d()]);
+    assert_eq!(asked(RowMajor, ColumnMajor), [a([100, 300], [64, 128]), b([100, 504], [64, 128]), d()]);
+    assert_eq!(asked(ColumnMajor, RowMajor), [a([300, 100], [64, 64]), b([504, 100], [64, 64]), d()]);
 }
 
 #[test]
