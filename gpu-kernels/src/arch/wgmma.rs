@@ -71,7 +71,7 @@ pub trait Transposition {
 pub trait Wgmma<const N: usize>: crate::numeric::Element {
     /// Accumulators of one thread: `[j][i]` is, for lane l of warp w, with g = l / 4 and t = l % 4, entry
     /// (16·w + g + 8·(i / 2), 8·j + 2·t + i % 2).
-    type Accumulators: crate::fragment::Fragment;
+    type Accumulators: crate::fragment::Fragment + AsRef<[[f32; 4]]>;
 
     /// `wgmma.mma_async`: D = A·B + D, or D = A·B when `accumulate` is false.
     ///

@@ -33,10 +33,18 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
     /// Shared memory that the barrier of one warpgroup takes.
     pub const BARRIER_BYTES: u32 = 8;
 
-    /// Shared memory of one warpgroup whose tile has `columns` columns, at a multiple of 1,024.
+    /// Shared memory of one warpgroup whose tile has `rows` rows and `columns` columns, at a multiple of 1,024.
     #[must_use]
-    pub const fn buffer_bytes(columns: u32) -> u32 {
-        columns / Self::BAND * Self::BAND_BYTES
+    pub const fn buffer_bytes(rows: u32, columns: u32) -> u32 {
+        rows / 64 * (columns / Self::BAND) * Self::BAND_BYTES
+    }
+
+    /// Where box `index` of a tile of `columns` columns at `origin` (row, column) lies: its address in the buffer, and x and y.
+    #[inline(always)]
+    fn place(&self, index: u32, columns: u32, origin: [u32; 2]) -> (SharedPtr, u32, u32) {
+        let bands = columns / Self::BAND;
+        let (x, y) = (origin[1] + index % bands * Self::BAND, origin[0] + index / bands * 64);
+        (self.buffer.add(index * Self::BAND_BYTES), x, y)
     }
 
     /// Initialises the barrier at `arrived`.
@@ -56,13 +64,13 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
         Self { op, map_c, map_d, buffer, arrived, parity: 0, barrier }
     }
 
-    /// Before the tile at `origin` (row, column) of `columns` columns is multiplied: takes the buffer back from the engine, and has
+    /// Before the tile at `origin` (row, column) of `shape` (rows, columns) is multiplied: takes the buffer back from the engine, and has
     /// it bring C.
     ///
     /// # Safety
     /// Every thread of the warpgroup reaches the same call; the maps describe C and D.
     #[inline(always)]
-    pub unsafe fn begin(&self, origin: [u32; 2], columns: u32) {
+    pub unsafe fn begin(&self, origin: [u32; 2], [rows, columns]: [u32; 2]) {
         if thread::thread_idx_x() % 128 != 0 {
             return;
         }
@@ -70,10 +78,11 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
         if O::needs_source(&self.op) {
             // SAFETY: the engine has read the last tile, and nobody else uses the buffer before C has arrived.
             unsafe {
-                mbarrier::arrive_expect_tx(self.arrived, Self::buffer_bytes(columns));
-                for band in 0..columns / Self::BAND {
-                    let to = self.buffer.add(band * Self::BAND_BYTES);
-                    tma::load_2d(to, self.map_c, self.arrived, origin[1] + band * Self::BAND, origin[0]);
+                let bytes = Self::buffer_bytes(rows, columns);
+                mbarrier::arrive_expect_tx(self.arrived, bytes);
+                for index in 0..bytes / Self::BAND_BYTES {
+                    let (to, x, y) = self.place(index, columns, origin);
+                    tma::load_2d(to, self.map_c, self.arrived, x, y);
                 }
             }
         }
@@ -84,8 +93,9 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
     /// # Safety
     /// Every thread of the warpgroup reaches the same call, after [`begin`](Self::begin) with the same tile.
     #[inline(always)]
-    pub unsafe fn finish(&mut self, d: &[[f32; 4]], origin: [u32; 2]) {
+    pub unsafe fn finish<B: AsRef<[[f32; 4]]>>(&mut self, d: &[B], origin: [u32; 2]) {
         let op = &self.op;
+        let columns = d[0].as_ref().len() as u32 * 8;
         // SAFETY: the buffer is the warpgroup's, and free of what the engine read or brought.
         unsafe {
             if O::needs_source(op) {
@@ -112,9 +122,9 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
             tma::fence_async_shared();
             sync_named(self.barrier, 128);
             if thread::thread_idx_x() % 128 == 0 {
-                for band in 0..d.len() as u32 * 8 / Self::BAND {
-                    let from = self.buffer.add(band * Self::BAND_BYTES);
-                    tma::store_2d(self.map_d, from, origin[1] + band * Self::BAND, origin[0]);
+                for index in 0..Self::buffer_bytes(d.len() as u32 * 64, columns) / Self::BAND_BYTES {
+                    let (from, x, y) = self.place(index, columns, origin);
+                    tma::store_2d(self.map_d, from, x, y);
                 }
                 tma::commit_group();
             }
@@ -132,20 +142,23 @@ impl<O: OutputOp<Output: HalfElement>> TmaStore<O> {
     /// Fills the buffer in blocks of 16 × 16. `outputs` gives the four registers of `stmatrix` from the block's eight
     /// accumulators and the address that this lane gives.
     #[inline(always)]
-    unsafe fn fill(&self, d: &[[f32; 4]], outputs: impl Fn([f32; 8], SharedPtr) -> [u32; 4]) {
+    unsafe fn fill<B: AsRef<[[f32; 4]]>>(&self, d: &[B], outputs: impl Fn([f32; 8], SharedPtr) -> [u32; 4]) {
         let thread = thread::thread_idx_x() % 128;
         // The row of a block that this lane addresses, and which of its two vectors.
         let row = thread / 32 * 16 + thread % 16;
         let vector = thread % 32 / 16;
-        for block in 0..d.len() / 2 {
-            let column = block as u32 * 16;
-            let band = self.buffer.add(column / Self::BAND * Self::BAND_BYTES);
-            let swizzled = (column % Self::BAND / 8 + vector) ^ (row % 8);
-            let at = band.add(row * 128 + swizzled * 16);
-            let [left, right] = [d[2 * block], d[2 * block + 1]];
-            let accumulators = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
-            // SAFETY: the buffer is the warpgroup's.
-            unsafe { stmatrix_x4(at, outputs(accumulators, at)) };
+        for (rows, d) in d.iter().map(AsRef::as_ref).enumerate() {
+            for block in 0..d.len() / 2 {
+                let column = block as u32 * 16;
+                let bands = d.len() as u32 * 8 / Self::BAND;
+                let band = self.buffer.add((rows as u32 * bands + column / Self::BAND) * Self::BAND_BYTES);
+                let swizzled = (column % Self::BAND / 8 + vector) ^ (row % 8);
+                let at = band.add(row * 128 + swizzled * 16);
+                let [left, right] = [d[2 * block], d[2 * block + 1]];
+                let accumulators = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
+                // SAFETY: the buffer is the warpgroup's.
+                unsafe { stmatrix_x4(at, outputs(accumulators, at)) };
+            }
         }
     }
 }

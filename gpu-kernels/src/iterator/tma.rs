@@ -38,6 +38,12 @@ pub trait TmaTile: 'static {
         Major::Mn => 32 / Self::Element::BYTES as u32 * 128,
     };
 
+    /// Bytes between 64 entries along MN and the next.
+    const BLOCK_BYTES: u32 = match Self::MAJOR {
+        Major::K => 64 * 128,
+        Major::Mn => 64 / Self::SPAN * 128 * Self::K,
+    };
+
     /// Issues this block's share of the copies of the tile at (`mn`, `k`).
     ///
     /// # Safety
@@ -77,14 +83,14 @@ pub trait TmaTile: 'static {
         }
     }
 
-    /// The descriptor of the first step of the tile at `start`, from `mn` on.
+    /// The descriptor of the first step of the tile at `start`, from `mn` on, a multiple of 64.
     #[inline(always)]
     fn descriptor(start: SharedPtr, mn: u32) -> Descriptor {
         match Self::MAJOR {
             // Eight rows of 128 bytes repeat every 1,024; the leading dimension is not used.
-            Major::K => Descriptor::swizzle_128(start.add(mn * 128), 16, 1024),
+            Major::K => Descriptor::swizzle_128(start.add(mn / 64 * Self::BLOCK_BYTES), 16, 1024),
             // Boxes follow each other along MN; eight rows of K take 1,024 bytes.
-            Major::Mn => Descriptor::swizzle_128(start.add(mn / Self::SPAN * 128 * Self::K), 128 * Self::K, 1024),
+            Major::Mn => Descriptor::swizzle_128(start.add(mn / 64 * Self::BLOCK_BYTES), 128 * Self::K, 1024),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Warp-specialised configurations with every part chosen but the few that usually vary.
 
-use super::{Orders, SpecializedConfig};
+use super::{Orders, Sharing, SpecializedConfig};
 use crate::arch::wgmma::Wgmma;
 use crate::epilogue::LinearCombination;
 use crate::numeric::HalfElement;
@@ -16,8 +16,10 @@ pub struct DefaultSpecialized<T, O>(PhantomData<(T, O)>);
 pub trait SpecializedTile: 'static {
     /// What a warpgroup multiplies.
     type Mma: WarpgroupMma<Element: HalfElement>;
-    /// Consumer warpgroups, along M.
+    /// Consumer warpgroups.
     const CONSUMERS: u32;
+    /// How they share the work.
+    const SHARING: Sharing;
     /// Tiles of A and B in shared memory.
     const STAGES: u32;
     /// Blocks of a cluster, along M.
@@ -29,6 +31,7 @@ impl<T: SpecializedTile, O: Orders> SpecializedConfig for DefaultSpecialized<T, 
     type OrderA = O::A;
     type OrderB = O::B;
     const CONSUMERS: u32 = T::CONSUMERS;
+    const SHARING: Sharing = T::SHARING;
     const STAGES: u32 = T::STAGES;
     const CLUSTER: u32 = T::CLUSTER;
     type OutputOp = LinearCombination<<T::Mma as WarpgroupMma>::Element>;
@@ -39,9 +42,10 @@ impl<T: SpecializedTile, O: Orders> SpecializedConfig for DefaultSpecialized<T, 
 #[derive(Debug)]
 pub struct Wgmma128x256<E>(PhantomData<E>);
 
-impl<E: HalfElement + Wgmma<256, Accumulators = [[f32; 4]; 32]>> SpecializedTile for Wgmma128x256<E> {
-    type Mma = Warpgroup<E, 256>;
+impl<E: HalfElement + Wgmma<256>> SpecializedTile for Wgmma128x256<E> {
+    type Mma = Warpgroup<E, 1, 256>;
     const CONSUMERS: u32 = 2;
+    const SHARING: Sharing = Sharing::Cooperative;
     const STAGES: u32 = 3;
     const CLUSTER: u32 = 2;
 }
@@ -50,9 +54,10 @@ impl<E: HalfElement + Wgmma<256, Accumulators = [[f32; 4]; 32]>> SpecializedTile
 #[derive(Debug)]
 pub struct Wgmma128x128<E>(PhantomData<E>);
 
-impl<E: HalfElement + Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma128x128<E> {
-    type Mma = Warpgroup<E, 128>;
+impl<E: HalfElement + Wgmma<128>> SpecializedTile for Wgmma128x128<E> {
+    type Mma = Warpgroup<E, 1, 128>;
     const CONSUMERS: u32 = 2;
+    const SHARING: Sharing = Sharing::Cooperative;
     const STAGES: u32 = 6;
     const CLUSTER: u32 = 2;
 }
@@ -61,9 +66,22 @@ impl<E: HalfElement + Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile
 #[derive(Debug)]
 pub struct Wgmma64x128<E>(PhantomData<E>);
 
-impl<E: HalfElement + Wgmma<128, Accumulators = [[f32; 4]; 16]>> SpecializedTile for Wgmma64x128<E> {
-    type Mma = Warpgroup<E, 128>;
+impl<E: HalfElement + Wgmma<128>> SpecializedTile for Wgmma64x128<E> {
+    type Mma = Warpgroup<E, 1, 128>;
     const CONSUMERS: u32 = 1;
+    const SHARING: Sharing = Sharing::Cooperative;
     const STAGES: u32 = 8;
     const CLUSTER: u32 = 1;
+}
+
+/// 128 × 128 × 64 a warpgroup, in turn, in pairs of blocks that share B: no epilogue stands between products.
+#[derive(Debug)]
+pub struct WgmmaPingpong128x128<E>(PhantomData<E>);
+
+impl<E: HalfElement + Wgmma<128>> SpecializedTile for WgmmaPingpong128x128<E> {
+    type Mma = Warpgroup<E, 2, 128>;
+    const CONSUMERS: u32 = 2;
+    const SHARING: Sharing = Sharing::Pingpong;
+    const STAGES: u32 = 5;
+    const CLUSTER: u32 = 2;
 }

@@ -26,7 +26,9 @@ pub use default::{
     TensorOp128x128Staged,
 };
 #[cfg(any(target_arch = "nvptx64", doc))]
-pub use default_specialized::{DefaultSpecialized, SpecializedTile, Wgmma64x128, Wgmma128x128, Wgmma128x256};
+pub use default_specialized::{
+    DefaultSpecialized, SpecializedTile, Wgmma64x128, Wgmma128x128, Wgmma128x256, WgmmaPingpong128x128,
+};
 pub use description::{GemmDescription, Header, KIND_GEMM, KIND_PLAIN, MAGIC, OpClass, SYMBOL_PREFIX, VERSION};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use gemm::Gemm;
@@ -35,7 +37,7 @@ pub use params::{GemmParams, GemmShape, MatrixOperand, SpecializedParams};
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use specialized::SpecializedGemm;
 #[cfg(any(target_arch = "nvptx64", doc))]
-pub use specialized_config::{SpecializedConfig, TmaA, TmaB, Transposed};
+pub use specialized_config::{Sharing, SpecializedConfig, TmaA, TmaB, Transposed};
 pub use tensor_map::TensorMap;
 
 /// A kernel: a composition of parts with everything the host must know about it.

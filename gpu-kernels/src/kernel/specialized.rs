@@ -1,7 +1,7 @@
 //! The warp-specialised persistent GEMM. sm_90a.
 
 use super::description::{GemmDescription, Header, KIND_GEMM, OpClass};
-use super::{Kernel, KernelName, SpecializedConfig, SpecializedParams};
+use super::{Kernel, KernelName, Sharing, SpecializedConfig, SpecializedParams};
 use crate::arch::shared::SharedPtr;
 use crate::arch::{cluster, mbarrier, thread, tma, warp};
 use crate::epilogue::{OutputOp, TmaStore};
@@ -9,18 +9,21 @@ use crate::fragment::Fragment;
 use crate::layout::StorageOrder;
 use crate::numeric::{Element, ElementKind};
 use crate::schedule::TileScheduler;
-use crate::threadblock::{Specialized, TmaPipeline};
+use crate::threadblock::{Specialized, TmaPipeline, Turns};
 use crate::warp::WarpgroupMma;
 use core::marker::PhantomData;
 use core::mem::offset_of;
 
-/// The persistent GEMM made of the parts of `C`, cooperative: all consumers work on one tile at a time, each on its 64 rows.
+/// The persistent GEMM made of the parts of `C`.
 #[derive(Debug)]
 pub struct SpecializedGemm<C>(PhantomData<C>);
 
 impl<C: SpecializedConfig> SpecializedGemm<C> {
     const TILES_BYTES: u32 = C::STAGES * Specialized::<C>::STAGE_BYTES;
-    const BUFFERS_BYTES: u32 = C::CONSUMERS * TmaStore::<C::OutputOp>::buffer_bytes(C::TILE_N);
+    const BUFFER_BYTES: u32 = TmaStore::<C::OutputOp>::buffer_bytes(C::Mma::M, C::TILE_N);
+    const BUFFERS_BYTES: u32 = C::CONSUMERS * Self::BUFFER_BYTES;
+    const BARRIERS_BYTES: u32 = C::STAGES * TmaPipeline::BARRIER_BYTES
+        + C::CONSUMERS * (TmaStore::<C::OutputOp>::BARRIER_BYTES + Turns::BARRIER_BYTES);
 }
 
 impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
@@ -33,8 +36,7 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
             C::CONSUMERS == 1 || C::CONSUMERS == 2,
             "the register pool is divided for one or two consumer warpgroups"
         );
-        let barriers = C::STAGES * TmaPipeline::BARRIER_BYTES + C::CONSUMERS * TmaStore::<C::OutputOp>::BARRIER_BYTES;
-        let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + barriers;
+        let shared_bytes = Self::TILES_BYTES + Self::BUFFERS_BYTES + Self::BARRIERS_BYTES;
         assert!(shared_bytes <= 232_448, "a block has at most 227 KiB of shared memory");
         let element = <C::Mma as WarpgroupMma>::Element::KIND as u32;
         let alignment = 16 / <C::Mma as WarpgroupMma>::Element::BYTES as u32;
@@ -58,13 +60,13 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
         }
     };
 
-    /// `falchion_wgmma_<instruction><op>_<type>_<M>x<N>x<K>_<cluster>x1x1_<stages>_<orders of A and B>_cooperative`.
+    /// `falchion_wgmma_<instruction><op>_<type>_<M>x<N>x<K>_<cluster>x1x1_<stages>_<orders of A and B>_<sharing>`.
     const NAME: KernelName = {
         let name = KernelName::new("falchion_wgmma_").text(C::Mma::NAME).text("_");
         let name = name.text(<C::Mma as WarpgroupMma>::Element::KIND.name()).text("_");
         let name = name.number(C::TILE_M).text("x").number(C::TILE_N).text("x").number(C::K).text("_");
         let name = name.number(C::CLUSTER).text("x1x1_").number(C::STAGES).text("_");
-        name.letter(C::OrderA::ORDER.letter()).letter(C::OrderB::ORDER.letter()).text("_cooperative")
+        name.letter(C::OrderA::ORDER.letter()).letter(C::OrderB::ORDER.letter()).text("_").text(C::SHARING.name())
     };
 
     #[inline(always)]
@@ -87,11 +89,13 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
             let rank = if C::CLUSTER == 1 { 0 } else { cluster::block_rank() };
             let ring = TmaPipeline::new(buffers.add(Self::BUFFERS_BYTES), C::STAGES);
             let arrived = buffers.add(Self::BUFFERS_BYTES + C::STAGES * TmaPipeline::BARRIER_BYTES);
+            let turns = arrived.add(C::CONSUMERS * TmaStore::<C::OutputOp>::BARRIER_BYTES);
             if thread == 0 {
                 ring.initialise(Specialized::<C>::RELEASES);
                 for consumer in 0..C::CONSUMERS {
                     TmaStore::<C::OutputOp>::initialise(arrived.add(consumer * TmaStore::<C::OutputOp>::BARRIER_BYTES));
                 }
+                Turns::initialise(turns, C::CONSUMERS);
                 mbarrier::fence_init();
                 tma::prefetch(map_a);
                 tma::prefetch(map_b);
@@ -124,22 +128,38 @@ impl<C: SpecializedConfig> Kernel for SpecializedGemm<C> {
                 }
                 let which = warpgroup - 1;
                 let mut consumer = ring.consumer();
+                let mut turns = Turns::new(turns, which, C::CONSUMERS);
                 let mut epilogue = TmaStore::<C::OutputOp>::new(
                     params.op,
                     [map_c, map_d],
-                    buffers.add(which * TmaStore::<C::OutputOp>::buffer_bytes(C::TILE_N)),
+                    buffers.add(which * Self::BUFFER_BYTES),
                     arrived.add(which * TmaStore::<C::OutputOp>::BARRIER_BYTES),
                     1 + which,
                 );
-                let mut index = first;
+                let (row, mut index, index_step) = match C::SHARING {
+                    Sharing::Cooperative => (which * C::Mma::M, first, step),
+                    Sharing::Pingpong => {
+                        consumer.skip(which * k_tiles);
+                        (0, first + which * step, C::CONSUMERS * step)
+                    }
+                };
                 while index < count {
                     let [m, n] = origin(index);
-                    let own = [m + which * C::Mma::M, n];
-                    epilogue.begin(own, C::TILE_N);
+                    let own = [m + row, n];
+                    epilogue.begin(own, [C::Mma::M, C::TILE_N]);
                     let mut d = <C::Mma as WarpgroupMma>::Accumulators::ZERO;
-                    Specialized::<C>::consume(&mut consumer, tiles, &mut d, which, k_tiles);
+                    match C::SHARING {
+                        Sharing::Cooperative => {
+                            Specialized::<C>::consume(&mut consumer, tiles, &mut d, row, k_tiles, || ());
+                        }
+                        Sharing::Pingpong => {
+                            turns.begin();
+                            Specialized::<C>::consume(&mut consumer, tiles, &mut d, row, k_tiles, || turns.end());
+                            consumer.skip((C::CONSUMERS - 1) * k_tiles);
+                        }
+                    }
                     epilogue.finish(d.as_ref(), own);
-                    index += step;
+                    index += index_step;
                 }
                 epilogue.end();
             }

@@ -9,6 +9,26 @@ use crate::schedule::TileScheduler;
 use crate::warp::WarpgroupMma;
 use core::marker::PhantomData;
 
+/// How the consumer warpgroups of a block share its tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All work on one tile, each on its rows: the largest tile, hence the fewest bytes a product.
+    Cooperative,
+    /// Each works on a tile of its own, in turn, so that one's epilogue overlaps the other's products.
+    Pingpong,
+}
+
+impl Sharing {
+    /// The name used in kernel names.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cooperative => "cooperative",
+            Self::Pingpong => "pingpong",
+        }
+    }
+}
+
 /// The parts of a GEMM whose producer warp feeds consumer warpgroups through the copy engine.
 pub trait SpecializedConfig: Sized + 'static {
     /// What a warpgroup multiplies.
@@ -17,8 +37,10 @@ pub trait SpecializedConfig: Sized + 'static {
     type OrderA: StorageOrder;
     /// Storage order of B (K × N).
     type OrderB: StorageOrder;
-    /// Consumer warpgroups, one below the other along M.
+    /// Consumer warpgroups.
     const CONSUMERS: u32;
+    /// How they share the work.
+    const SHARING: Sharing;
     /// Tiles of A and B in shared memory.
     const STAGES: u32;
     /// Blocks of a cluster, one below the other along M; they share B.
@@ -31,7 +53,10 @@ pub trait SpecializedConfig: Sized + 'static {
     /// Extent of a tile along K: 128 bytes.
     const K: u32 = 4 * <Self::Mma as WarpgroupMma>::K;
     /// Rows of the block's tile.
-    const TILE_M: u32 = Self::Mma::M * Self::CONSUMERS;
+    const TILE_M: u32 = match Self::SHARING {
+        Sharing::Cooperative => Self::Mma::M * Self::CONSUMERS,
+        Sharing::Pingpong => Self::Mma::M,
+    };
     /// Columns of the block's tile.
     const TILE_N: u32 = Self::Mma::N;
     /// Threads: the producer's warpgroup and the consumers'.

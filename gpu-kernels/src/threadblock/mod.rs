@@ -4,12 +4,14 @@ mod multistage;
 mod pipeline;
 mod specialized;
 mod tma_pipeline;
+mod turns;
 mod two_stage;
 
 pub use multistage::Multistage;
 pub use pipeline::{CpAsyncPipeline, Filling, Ready};
 pub use specialized::Specialized;
 pub use tma_pipeline::{Consumer, Producer, TmaPipeline};
+pub use turns::Turns;
 pub use two_stage::TwoStage;
 
 use crate::arch::shared::SharedPtr;

@@ -4,7 +4,7 @@ use super::{Consumer, Producer};
 use crate::arch::shared::SharedPtr;
 use crate::arch::{thread, wgmma};
 use crate::iterator::TmaTile;
-use crate::kernel::{SpecializedConfig, TmaA, TmaB, Transposed};
+use crate::kernel::{Sharing, SpecializedConfig, TmaA, TmaB, Transposed};
 use crate::warp::WarpgroupMma;
 use core::marker::PhantomData;
 
@@ -15,8 +15,11 @@ pub struct Specialized<C>(PhantomData<C>);
 impl<C: SpecializedConfig> Specialized<C> {
     /// Bytes of one stage.
     pub const STAGE_BYTES: u32 = <TmaA<C> as TmaTile>::BYTES + <TmaB<C> as TmaTile>::BYTES;
-    /// Arrivals that empty a stage: of one thread of each consumer of each block that B is shared with.
-    pub const RELEASES: u32 = C::CONSUMERS * C::CLUSTER;
+    /// Arrivals that empty a stage: of one thread of each consumer that reads it, of each block that B is shared with.
+    pub const RELEASES: u32 = match C::SHARING {
+        Sharing::Cooperative => C::CONSUMERS * C::CLUSTER,
+        Sharing::Pingpong => C::CLUSTER,
+    };
 
     #[inline(always)]
     fn stage(tiles: SharedPtr, stage: u32) -> (SharedPtr, SharedPtr) {
@@ -48,7 +51,8 @@ impl<C: SpecializedConfig> Specialized<C> {
         }
     }
 
-    /// Multiplies the `k_tiles` tiles that come, for rows `64·warpgroup …` of the block's tile: D = A·B.
+    /// Multiplies the `k_tiles` tiles that come, for rows `row …` of the block's tile: D = A·B. Calls `all_seen` when the last has
+    /// come, before its products are done.
     ///
     /// # Safety
     /// Every thread of the warpgroup reaches the same call, and every consumer of the cluster makes as many.
@@ -57,8 +61,9 @@ impl<C: SpecializedConfig> Specialized<C> {
         consumer: &mut Consumer,
         tiles: SharedPtr,
         d: &mut <C::Mma as WarpgroupMma>::Accumulators,
-        warpgroup: u32,
+        row: u32,
         k_tiles: u32,
+        all_seen: impl FnOnce(),
     ) {
         let thread = thread::thread_idx_x() % 128;
         let tell = (thread < C::CLUSTER).then_some(thread);
@@ -68,13 +73,13 @@ impl<C: SpecializedConfig> Specialized<C> {
             for tile in 0..k_tiles {
                 let ready = consumer.wait();
                 let (a, b) = Self::stage(tiles, ready.stage);
-                let a = <TmaA<C> as TmaTile>::descriptor(a, warpgroup * C::Mma::M);
+                let a = <TmaA<C> as TmaTile>::descriptor(a, row);
                 let b = <TmaB<C> as TmaTile>::descriptor(b, 0);
                 wgmma::fence();
                 for step in 0..C::K / C::Mma::K {
                     let a = a.add(step * <TmaA<C> as TmaTile>::STEP_BYTES);
                     let b = b.add(step * <TmaB<C> as TmaTile>::STEP_BYTES);
-                    C::Mma::mma::<Transposed<C>>(d, a, b, tile != 0 || step != 0);
+                    C::Mma::mma::<Transposed<C>>(d, a, <TmaA<C> as TmaTile>::BLOCK_BYTES, b, tile != 0 || step != 0);
                 }
                 wgmma::commit_group();
                 wgmma::wait_group::<1>();
@@ -82,6 +87,7 @@ impl<C: SpecializedConfig> Specialized<C> {
                     consumer.release(previous, tell);
                 }
             }
+            all_seen();
             wgmma::wait_group::<0>();
             if let Some(last) = previous {
                 consumer.release(last, tell);

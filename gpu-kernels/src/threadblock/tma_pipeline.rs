@@ -160,6 +160,14 @@ impl Consumer {
         Ready { stage }
     }
 
+    /// Passes over `turns` stages that another consumer reads.
+    #[inline(always)]
+    pub fn skip(&mut self, turns: u32) {
+        let stage = self.turn.stage + turns;
+        self.turn.parity ^= stage / self.turn.stages & 1;
+        self.turn.stage = stage % self.turn.stages;
+    }
+
     /// Gives a stage up; a thread that is told a block's `rank` also tells that block's producer.
     ///
     /// # Safety

@@ -10,11 +10,13 @@ use core::marker::PhantomData;
 pub trait WarpgroupMma: 'static {
     /// Element type of A and B.
     type Element: Element;
-    /// A thread's part of D: `[j][i]` is, for lane l of warp w, with g = l / 4 and t = l % 4, entry
+    /// A thread's part of 64 rows of D: `[j][i]` is, for lane l of warp w, with g = l / 4 and t = l % 4, entry
     /// (16·w + g + 8·(i / 2), 8·j + 2·t + i % 2).
-    type Accumulators: Fragment + AsRef<[[f32; 4]]>;
+    type Block: Fragment + AsRef<[[f32; 4]]>;
+    /// A thread's part of D: 64 rows after 64 rows.
+    type Accumulators: Fragment + AsRef<[Self::Block]>;
     /// Rows of D.
-    const M: u32 = 64;
+    const M: u32;
     /// Columns of D.
     const N: u32;
     /// Extent of one step along K: 32 bytes.
@@ -22,29 +24,42 @@ pub trait WarpgroupMma: 'static {
     /// The instruction and operation, as in kernel names.
     const NAME: &'static str;
 
-    /// One step: D = A·B + D, or D = A·B when `accumulate` is false.
+    /// One step: D = A·B + D, or D = A·B when `accumulate` is false. 64 rows of A take `block_bytes`.
     ///
     /// # Safety
     /// As [`Wgmma::mma_async`].
-    unsafe fn mma<T: Transposition>(d: &mut Self::Accumulators, a: Descriptor, b: Descriptor, accumulate: bool);
+    unsafe fn mma<T: Transposition>(
+        d: &mut Self::Accumulators,
+        a: Descriptor,
+        block_bytes: u32,
+        b: Descriptor,
+        accumulate: bool,
+    );
 }
 
-/// 64 × `N` of f32 from 16-bit operands.
+/// `BLOCKS`·64 × `N` of f32 from 16-bit operands.
 #[derive(Debug)]
-pub struct Warpgroup<E, const N: usize>(PhantomData<E>);
+pub struct Warpgroup<E, const BLOCKS: usize, const N: usize>(PhantomData<E>);
 
-impl<E: Wgmma<N>, const N: usize> WarpgroupMma for Warpgroup<E, N>
-where
-    E::Accumulators: AsRef<[[f32; 4]]>,
-{
+impl<E: Wgmma<N>, const BLOCKS: usize, const N: usize> WarpgroupMma for Warpgroup<E, BLOCKS, N> {
     type Element = E;
-    type Accumulators = E::Accumulators;
+    type Block = E::Accumulators;
+    type Accumulators = [E::Accumulators; BLOCKS];
+    const M: u32 = 64 * BLOCKS as u32;
     const N: u32 = N as u32;
     const NAME: &'static str = "s64x16gemm";
 
     #[inline(always)]
-    unsafe fn mma<T: Transposition>(d: &mut Self::Accumulators, a: Descriptor, b: Descriptor, accumulate: bool) {
-        // SAFETY: the caller vouches for the operands and for convergence.
-        unsafe { E::mma_async::<T>(d, a, b, accumulate) }
+    unsafe fn mma<T: Transposition>(
+        d: &mut Self::Accumulators,
+        a: Descriptor,
+        block_bytes: u32,
+        b: Descriptor,
+        accumulate: bool,
+    ) {
+        for block in 0..BLOCKS {
+            // SAFETY: the caller vouches for the operands and for convergence.
+            unsafe { E::mma_async::<T>(&mut d[block], a.add(block as u32 * block_bytes), b, accumulate) }
+        }
     }
 }
