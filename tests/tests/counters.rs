@@ -31,12 +31,14 @@ fn no_stock_kernel_has_bank_conflicts() {
             let count = counters.class(class);
             assert_eq!(count.conflicts, 0, "{}: {class:?} {count:?}", kernel.name());
         }
-        let moved =
-            counters.class(Class::SharedStore).shared_requests + counters.class(Class::AsyncCopy).shared_requests;
+        // The copy engine makes no requests of a warp; `stmatrix` of the outputs does.
+        let [stores, copies] =
+            [Class::SharedStore, Class::AsyncCopy].map(|class| counters.class(class).shared_requests);
+        let moved = stores + copies + counters.opcode("stmatrix").shared_requests;
         assert!(moved > 0, "{} stored nothing to shared memory", kernel.name());
         checked += 1;
     }
-    assert!(checked >= 64, "{checked} stock kernels were checked");
+    assert!(checked >= 88, "{checked} stock kernels were checked");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use falchion_device::layout::{ColumnMajor, RowMajor};
 
+mod hopper;
 mod simt;
 mod tensor_op;
 
