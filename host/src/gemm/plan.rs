@@ -120,7 +120,8 @@ impl<T: Element> GemmPlan<T> {
     /// The kernel that [`run`](Self::run) would launch with these arguments.
     ///
     /// # Errors
-    /// [`Error::Alignment`] when the kernel was chosen by name and a pointer is less aligned than it needs.
+    /// When the kernel was chosen by name: [`Error::Alignment`] for a pointer that is less aligned than it needs,
+    /// [`Error::KernelRefused`] for such a leading dimension of a C that is read.
     pub fn kernel_for(&self, arguments: &GemmArguments<'_, T>) -> Result<&'static str> {
         Ok(self.choose(&self.operands(arguments))?.name)
     }
@@ -130,7 +131,7 @@ impl<T: Element> GemmPlan<T> {
     ///
     /// # Errors
     /// Before anything is launched: [`Error::DeviceMismatch`], [`Error::MissingSource`], [`Error::BufferTooSmall`],
-    /// [`Error::Overlap`], [`Error::Alignment`] when the kernel was chosen by name. From the device:
+    /// [`Error::Overlap`], and those of [`kernel_for`](Self::kernel_for). From the device: [`Error::TensorMap`],
     /// [`Error::KernelFault`], [`Error::Launch`], [`Error::Driver`].
     pub fn run(&self, stream: &Stream, arguments: GemmArguments<'_, T>) -> Result<()> {
         self.device.require_same(stream.device(), "stream")?;
