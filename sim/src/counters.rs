@@ -31,11 +31,11 @@ pub enum Class {
     Parameter,
     /// `ldmatrix`, `stmatrix`, `movmatrix`.
     MatrixMove,
-    /// `mma`.
+    /// `mma`, `wgmma`.
     MatrixMultiply,
-    /// `cp.async` and its groups.
+    /// `cp.async`, bulk copies, and their groups.
     AsyncCopy,
-    /// `bar`, `barrier`, `membar`, `fence`.
+    /// `bar`, `barrier`, `mbarrier`, `membar`, `fence`.
     Barrier,
     /// `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`.
     Shuffle,

@@ -2,8 +2,8 @@
 //!
 //! A [`Module`] is PTX text, parsed and decoded; a [`Simulator`] is a device with memory that runs its kernels. Every
 //! access is checked: out-of-bounds, misaligned and uninitialised accesses, races in shared memory, asynchronous copies
-//! used before they were waited for, divergence at a collective, deadlock and livelock are each a [`Fault`] that names the kernel,
-//! block, thread, PTX line and source line. Every launch returns [`Counters`]: instructions by class, bank
+//! used before they were waited for, misused mbarriers, missing proxy fences, clusters left early, divergence at a
+//! collective, deadlock and livelock are each a [`Fault`] that names the kernel, block, thread, PTX line and source line. Every launch returns [`Counters`]: instructions by class, bank
 //! conflicts, global sectors, each also for a single instruction.
 //!
 //! ```

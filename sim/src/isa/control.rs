@@ -18,6 +18,7 @@ pub(crate) fn decode(i: &mut Inst<'_, '_>) -> Decoding {
         "ret" | "exit" => {
             i.flag("uni");
             Ok(Decoded::new(CLASS, |c| {
+                c.warp.last_pc = c.pc;
                 c.warp.exit(c.active);
                 Ok(Flow::Next)
             }))

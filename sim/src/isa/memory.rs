@@ -157,6 +157,7 @@ fn part_register(
 }
 
 /// Counts an access of the active lanes in one space.
+#[inline]
 pub(crate) fn count_access(c: &mut Context<'_, '_>, space: Space, addresses: &Row<u64>, active: u32, bytes: u32) {
     match space {
         Space::Shared | Space::SharedCluster => {
@@ -220,6 +221,34 @@ fn load_parameter(parameters: &[u8], address: u64, bytes: u32) -> Result<u128, B
     Ok(u128::from_le_bytes(value))
 }
 
+/// Reads shared memory of a block of the cluster.
+#[cold]
+fn load_cluster(c: &mut Context<'_, '_>, lane: u32, address: u64, bytes: u32) -> Result<u128, Box<FaultKind>> {
+    let agent = c.agent(lane);
+    let (rank, local) = c.visit(address)?;
+    match c.block_at(rank) {
+        Some((block, clocks)) => block.shared.load(clocks, agent, local, bytes),
+        None => Ok(0),
+    }
+}
+
+/// Writes shared memory of a block of the cluster.
+#[cold]
+fn store_cluster(
+    c: &mut Context<'_, '_>,
+    lane: u32,
+    address: u64,
+    bytes: u32,
+    value: u128,
+) -> Result<(), Box<FaultKind>> {
+    let agent = c.agent(lane);
+    let (rank, local) = c.visit(address)?;
+    match c.block_at(rank) {
+        Some((block, clocks)) => block.shared.store(clocks, agent, local, bytes, value),
+        None => Ok(()),
+    }
+}
+
 #[inline]
 fn load_lane(c: &mut Context<'_, '_>, space: Space, lane: u32, address: u64, bytes: u32) -> Result<u128, Box<Trap>> {
     match space {
@@ -228,13 +257,7 @@ fn load_lane(c: &mut Context<'_, '_>, space: Space, lane: u32, address: u64, byt
             let agent = c.agent(lane);
             c.block.shared.load(&c.team.clocks, agent, address, bytes)
         }
-        Space::SharedCluster => {
-            let agent = c.agent(lane);
-            c.visit(address).and_then(|(rank, local)| match c.block_at(rank) {
-                Some((block, clocks)) => block.shared.load(clocks, agent, local, bytes),
-                None => Ok(0),
-            })
-        }
+        Space::SharedCluster => load_cluster(c, lane, address, bytes),
         Space::Local => c.warp.local.load(lane, address, bytes),
         Space::Parameter => load_parameter(&c.launch.parameters, address, bytes),
     }
@@ -316,13 +339,7 @@ fn store(i: &mut Inst<'_, '_>) -> Decoding {
                         let agent = c.agent(lane);
                         c.block.shared.store(&c.team.clocks, agent, address, bytes, value)
                     }
-                    Space::SharedCluster => {
-                        let agent = c.agent(lane);
-                        c.visit(address).and_then(|(rank, local)| match c.block_at(rank) {
-                            Some((block, clocks)) => block.shared.store(clocks, agent, local, bytes, value),
-                            None => Ok(()),
-                        })
-                    }
+                    Space::SharedCluster => store_cluster(c, lane, address, bytes, value),
                     Space::Local => c.warp.local.store(lane, address, bytes, value),
                     Space::Parameter => Err(Box::new(FaultKind::WriteToReadOnly { space, address })),
                 }

@@ -247,7 +247,6 @@ impl Cluster {
             (None, Some(issuer)) => Some(left(issuer.pc)),
             (None, None) => None,
         };
-        // The instruction that ended the block is the last its last warp ran.
         let pc = block.warps[index].0.last_pc;
         if let Some(kind) = problem {
             return Err(self.fault(resources, rank, index, pc, Trap { lane: None, kind }));
@@ -285,7 +284,6 @@ impl Cluster {
                 warp.exit(group);
                 continue;
             };
-            warp.last_pc = pc;
             let count = &mut resources.counts[pc as usize];
             let mut context = Context {
                 registers,

@@ -46,7 +46,7 @@ pub(crate) struct Warp {
     pub(crate) copies: Copies,
     /// `CC.CF` of each lane.
     pub(crate) carry: u32,
-    /// The instruction it ran last.
+    /// The instruction that ended lanes last.
     pub(crate) last_pc: u32,
     /// Instructions issued.
     pub(crate) issued: u64,

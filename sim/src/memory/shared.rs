@@ -151,6 +151,7 @@ impl Shared {
         }
     }
 
+    #[cold]
     pub(super) fn race(
         &self,
         clocks: &Clocks,
@@ -176,7 +177,7 @@ impl Shared {
         Box::new(FaultKind::Pending { address, copy_line: self.line(self.cells[cell].site) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_read(&mut self, clocks: &Clocks, agent: Agent, index: usize, mask: u8) -> Result<(), Box<FaultKind>> {
         let cell = self.cells[index];
         if cell.state & (mask | PENDING | BARRIER) != mask {
@@ -207,6 +208,7 @@ impl Shared {
     }
 
     /// The reads of an agent that is no warp of this block.
+    #[cold]
     fn reads_of(&mut self, agent: u32) -> &mut Vec<u64> {
         let at = self.other_reads.iter().position(|(id, _)| *id == agent).unwrap_or_else(|| {
             self.other_reads.push((agent, vec![0; self.cells.len()]));
@@ -294,7 +296,7 @@ impl Shared {
     }
 
     /// Reads 1, 2, 4, 8 or 16 aligned bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(
         &mut self,
         clocks: &Clocks,
@@ -313,7 +315,7 @@ impl Shared {
     }
 
     /// Writes 1, 2, 4, 8 or 16 aligned bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store(
         &mut self,
         clocks: &Clocks,

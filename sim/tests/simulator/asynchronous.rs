@@ -289,7 +289,7 @@ fn a_box_of_a_three_dimensional_tensor_is_clipped_strided_and_filled() {
     let expected: Vec<u32> = (0..128)
         .map(|word| {
             // A row has two units; the swizzle exchanges them in every other 128 bytes.
-            let word = word ^ (word / 32 % 2) * 4;
+            let word = word ^ ((word / 32 % 2) * 4);
             let (x, y, z) = (4 + word % 8, word / 8 % 4 * 2, 2 + word / 32);
             let y = y as i32 - 1;
             if x < 10 && (0..6).contains(&y) && z < 4 { (z * 72 + y as usize * 12 + x) as u32 } else { 0 }

@@ -81,8 +81,8 @@ fn encode(name: &str, value: i32) -> Vec<u8> {
         "tf32" => (value as f32).to_le_bytes().into(),
         "s8" => vec![value as u8],
         // Sign, exponent, mantissa: both have a zero mantissa at powers of two; 3 is 1.5 times 2.
-        "e4m3" => vec![(value < 0) as u8 * 0x80 | [0, 0x38, 0x40, 0x44, 0x48][value.unsigned_abs() as usize]],
-        "e5m2" => vec![(value < 0) as u8 * 0x80 | [0, 0x3c, 0x40, 0x42, 0x44][value.unsigned_abs() as usize]],
+        "e4m3" => vec![((value < 0) as u8 * 0x80) | [0, 0x38, 0x40, 0x44, 0x48][value.unsigned_abs() as usize]],
+        "e5m2" => vec![((value < 0) as u8 * 0x80) | [0, 0x3c, 0x40, 0x42, 0x44][value.unsigned_abs() as usize]],
         other => panic!("{other}"),
     }
 }
