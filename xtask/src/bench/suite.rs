@@ -23,25 +23,67 @@ const SIXTEEN_BITS: &[Dtype] = &[Dtype::F16, Dtype::Bf16];
 const LARGE_TENSOR_OP: &[&str] = &["_s16816gemm_", "_128x128_", "_align8"];
 const OTHER_ORDERS: &[OperandOrders] = &[OperandOrders::Nn, OperandOrders::Tt, OperandOrders::Nt];
 
-const SUITES: &[Suite] = &[Suite {
-    name: "gemm-foundation",
-    groups: &[
-        Group {
-            dtypes: SIXTEEN_BITS,
-            orders: &[OperandOrders::Tn],
-            extents: &[Extents::cube(1024), Extents::cube(2048), Extents::cube(4096), Extents::cube(8192)],
-            kernel: LARGE_TENSOR_OP,
-        },
-        Group { dtypes: SIXTEEN_BITS, orders: OTHER_ORDERS, extents: &[Extents::cube(4096)], kernel: LARGE_TENSOR_OP },
-        Group {
-            dtypes: &[Dtype::F32],
-            orders: &[OperandOrders::Tn],
-            extents: &[Extents::cube(1024), Extents::cube(2048), Extents::cube(4096)],
-            kernel: &["_simt_"],
-        },
-        Group { dtypes: &[Dtype::F32], orders: OTHER_ORDERS, extents: &[Extents::cube(4096)], kernel: &["_simt_"] },
-    ],
-}];
+/// The kernel that the plan chooses.
+const PLANNED: &[&str] = &[];
+/// Weights of language models (DeepSeek-V3, Llama-3-70B) by a batch of 4,096 tokens.
+const MODEL_WEIGHTS: &[Extents] = &[
+    Extents { m: 4096, n: 2112, k: 7168 },
+    Extents { m: 4096, n: 4096, k: 7168 },
+    Extents { m: 4096, n: 7168, k: 2048 },
+    Extents { m: 4096, n: 7168, k: 16384 },
+    Extents { m: 4096, n: 24576, k: 1536 },
+    Extents { m: 4096, n: 10240, k: 8192 },
+    Extents { m: 4096, n: 8192, k: 28672 },
+];
+
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "gemm-foundation",
+        groups: &[
+            Group {
+                dtypes: SIXTEEN_BITS,
+                orders: &[OperandOrders::Tn],
+                extents: &[Extents::cube(1024), Extents::cube(2048), Extents::cube(4096), Extents::cube(8192)],
+                kernel: LARGE_TENSOR_OP,
+            },
+            Group {
+                dtypes: SIXTEEN_BITS,
+                orders: OTHER_ORDERS,
+                extents: &[Extents::cube(4096)],
+                kernel: LARGE_TENSOR_OP,
+            },
+            Group {
+                dtypes: &[Dtype::F32],
+                orders: &[OperandOrders::Tn],
+                extents: &[Extents::cube(1024), Extents::cube(2048), Extents::cube(4096)],
+                kernel: &["_simt_"],
+            },
+            Group { dtypes: &[Dtype::F32], orders: OTHER_ORDERS, extents: &[Extents::cube(4096)], kernel: &["_simt_"] },
+        ],
+    },
+    Suite {
+        name: "gemm-hopper",
+        groups: &[
+            Group {
+                dtypes: SIXTEEN_BITS,
+                orders: &[OperandOrders::Tn],
+                extents: &[
+                    Extents::cube(1024),
+                    Extents::cube(1536),
+                    Extents::cube(2048),
+                    Extents::cube(3072),
+                    Extents::cube(4096),
+                    Extents::cube(6144),
+                    Extents::cube(8192),
+                    Extents::cube(16384),
+                ],
+                kernel: PLANNED,
+            },
+            Group { dtypes: SIXTEEN_BITS, orders: &[OperandOrders::Tn], extents: MODEL_WEIGHTS, kernel: PLANNED },
+            Group { dtypes: SIXTEEN_BITS, orders: OTHER_ORDERS, extents: &[Extents::cube(4096)], kernel: PLANNED },
+        ],
+    },
+];
 
 /// Which kernels of those that compute a problem.
 #[derive(Clone, Debug)]
