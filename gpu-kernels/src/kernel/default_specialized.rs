@@ -50,6 +50,19 @@ impl<E: HalfElement + Wgmma<256>> SpecializedTile for Wgmma128x256<E> {
     const CLUSTER: u32 = 2;
 }
 
+/// 128 × 192 × 64 in pairs of blocks that share B, which must be column-major: between the two others, for problems of which
+/// their waves leave the device half empty.
+#[derive(Debug)]
+pub struct Wgmma128x192<E>(PhantomData<E>);
+
+impl<E: HalfElement + Wgmma<192>> SpecializedTile for Wgmma128x192<E> {
+    type Mma = Warpgroup<E, 1, 192>;
+    const CONSUMERS: u32 = 2;
+    const SHARING: Sharing = Sharing::Cooperative;
+    const STAGES: u32 = 4;
+    const CLUSTER: u32 = 2;
+}
+
 /// 128 × 128 × 64 in pairs of blocks that share B.
 #[derive(Debug)]
 pub struct Wgmma128x128<E>(PhantomData<E>);

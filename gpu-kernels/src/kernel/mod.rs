@@ -27,7 +27,7 @@ pub use default::{
 };
 #[cfg(any(target_arch = "nvptx64", doc))]
 pub use default_specialized::{
-    DefaultSpecialized, SpecializedTile, Wgmma64x128, Wgmma128x128, Wgmma128x256, WgmmaPingpong128x128,
+    DefaultSpecialized, SpecializedTile, Wgmma64x128, Wgmma128x128, Wgmma128x192, Wgmma128x256, WgmmaPingpong128x128,
 };
 pub use description::{GemmDescription, Header, KIND_GEMM, KIND_PLAIN, MAGIC, OpClass, SYMBOL_PREFIX, VERSION};
 #[cfg(any(target_arch = "nvptx64", doc))]

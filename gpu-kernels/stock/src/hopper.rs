@@ -1,10 +1,10 @@
-//! f16 and bf16 on the tensor cores of Hopper through `wgmma`: fed by the copy engine, four tiles and every order of the
+//! f16 and bf16 on the tensor cores of Hopper through `wgmma`: fed by the copy engine, five tiles and every order of the
 //! factors.
 
 use super::{Nn, Nt, Tn, Tt};
 use falchion_device::kernel;
 use falchion_device::kernel::{
-    DefaultSpecialized, SpecializedGemm, Wgmma64x128, Wgmma128x128, Wgmma128x256, WgmmaPingpong128x128,
+    DefaultSpecialized, SpecializedGemm, Wgmma64x128, Wgmma128x128, Wgmma128x192, Wgmma128x256, WgmmaPingpong128x128,
 };
 use falchion_device::numeric::{bf16, f16};
 
@@ -13,6 +13,8 @@ kernel! {
     falchion_wgmma_s64x16gemm_f16_128x256x64_2x1x1_3_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<f16>, Tn>>;
     falchion_wgmma_s64x16gemm_f16_128x256x64_2x1x1_3_nt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<f16>, Nt>>;
     falchion_wgmma_s64x16gemm_f16_128x256x64_2x1x1_3_nn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<f16>, Nn>>;
+    falchion_wgmma_s64x16gemm_f16_128x192x64_2x1x1_4_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x192<f16>, Tn>>;
+    falchion_wgmma_s64x16gemm_f16_128x192x64_2x1x1_4_nn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x192<f16>, Nn>>;
     falchion_wgmma_s64x16gemm_f16_128x128x64_2x1x1_6_tt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<f16>, Tt>>;
     falchion_wgmma_s64x16gemm_f16_128x128x64_2x1x1_6_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<f16>, Tn>>;
     falchion_wgmma_s64x16gemm_f16_128x128x64_2x1x1_6_nt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<f16>, Nt>>;
@@ -32,6 +34,8 @@ kernel! {
     falchion_wgmma_s64x16gemm_bf16_128x256x64_2x1x1_3_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<bf16>, Tn>>;
     falchion_wgmma_s64x16gemm_bf16_128x256x64_2x1x1_3_nt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<bf16>, Nt>>;
     falchion_wgmma_s64x16gemm_bf16_128x256x64_2x1x1_3_nn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x256<bf16>, Nn>>;
+    falchion_wgmma_s64x16gemm_bf16_128x192x64_2x1x1_4_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x192<bf16>, Tn>>;
+    falchion_wgmma_s64x16gemm_bf16_128x192x64_2x1x1_4_nn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x192<bf16>, Nn>>;
     falchion_wgmma_s64x16gemm_bf16_128x128x64_2x1x1_6_tt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<bf16>, Tt>>;
     falchion_wgmma_s64x16gemm_bf16_128x128x64_2x1x1_6_tn_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<bf16>, Tn>>;
     falchion_wgmma_s64x16gemm_bf16_128x128x64_2x1x1_6_nt_cooperative: SpecializedGemm<DefaultSpecialized<Wgmma128x128<bf16>, Nt>>;

@@ -150,6 +150,14 @@ pub enum FaultKind {
         /// Line of the access to its shared memory.
         access_line: u32,
     },
+    /// A bulk store of a tensor row that ends inside a unit of 16 bytes: the copy engine writes whole units, and so overwrites
+    /// what follows the row (seen on an H200).
+    PartialUnit {
+        /// Where the row ends.
+        address: u64,
+        /// Bytes of the last unit that belong to the row.
+        bytes: u32,
+    },
     /// A block ended while a bulk store still read its shared memory.
     UnfinishedStore {
         /// Line of the store.
@@ -318,6 +326,10 @@ impl fmt::Display for FaultKind {
             FaultKind::UnfinishedStore { store_line } => write!(
                 f,
                 "the block ends while the bulk store of ptx line {store_line} may still read its shared memory"
+            ),
+            FaultKind::PartialUnit { address, bytes } => write!(
+                f,
+                "bulk store of a row that ends at {address:#x}, {bytes} bytes into a unit of 16: the copy engine writes the whole unit"
             ),
             FaultKind::TensorMap { address, problem } => write!(f, "tensor map at {address:#x}: {problem}"),
             FaultKind::PendingRegister { product_line } => write!(

@@ -44,6 +44,7 @@ impl Place {
 
     /// Writes rows in order.
     fn store(&self, global: &mut View, data: &[u8], combine: Option<(Combine, u32)>) -> Result<(), Box<FaultKind>> {
+        let reduces = combine.is_some();
         let mut write = |at: usize, to: u64, bytes: usize| match combine {
             None => global.write_bytes(to, &data[at..at + bytes]),
             Some((combine, width)) => {
@@ -59,7 +60,13 @@ impl Place {
             }
         };
         match self {
-            Place::Box { map, coordinates } => map.rows(coordinates, write),
+            Place::Box { map, coordinates } => map.rows(coordinates, |at, to, bytes| {
+                let partial = bytes as u32 % 16;
+                if partial != 0 && !reduces {
+                    return Err(Box::new(FaultKind::PartialUnit { address: to + bytes as u64, bytes: partial }));
+                }
+                write(at, to, bytes)
+            }),
             Place::Bytes { address, .. } => write(0, *address, data.len()),
         }
     }

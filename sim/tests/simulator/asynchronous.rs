@@ -333,6 +333,24 @@ fn a_reduction_adds_to_what_is_there() {
     }
 }
 
+/// On an H200 such a store overwrote what followed the row.
+#[test]
+fn a_store_of_a_row_that_ends_inside_a_unit_of_16_bytes_is_caught() {
+    let run = Run::new();
+    let out = run.words(&[0; 40]);
+    let body = "shl.b32 %r4, %r1, 2; add.s32 %r5, %r4, %r2; st.shared.b32 [%r5], %r1;
+         fence.proxy.async.shared::cta; barrier.sync.aligned 0;
+         @%p1 cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd2, {0}], [%r2];
+         @%p1 cp.async.bulk.commit_group;
+         @%p1 cp.async.bulk.wait_group 0;";
+    let row = |words| TensorMap::new(TensorElement::F32, out, &[words], &[], &[32]);
+    let fault = fault_of(tensor(&row(30), &run, 0, body));
+    assert!(matches!(fault.kind, FaultKind::PartialUnit { bytes: 8, .. }), "{fault}");
+    tensor(&row(28), &run, 0, body).unwrap();
+    let expected: Vec<u32> = (0..40).map(|at| if at < 28 { at } else { 0 }).collect();
+    assert_eq!(run.read(out, 40), expected);
+}
+
 #[test]
 fn bytes_travel_there_and_back_without_a_tensor_map() {
     let run = Run::new();
