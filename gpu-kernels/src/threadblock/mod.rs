@@ -3,6 +3,7 @@
 mod multistage;
 mod pipeline;
 mod specialized;
+mod stage_reader;
 mod tma_pipeline;
 mod turns;
 mod two_stage;

@@ -1,22 +1,17 @@
 //! The K loop with several tiles in flight by `cp.async`. sm_80.
 
+use super::stage_reader::StageReader;
 use super::{CpAsyncPipeline, Filling, Mainloop, ThreadPosition};
 use crate::arch::shared::SharedPtr;
 use crate::fragment::Fragment;
-use crate::iterator::{SharedLayout, SharedTile, TileIterator};
+use crate::iterator::{SharedTile, TileIterator};
 use crate::kernel::GemmConfig;
-use crate::warp::{WarpMma, WarpOperand};
+use crate::warp::WarpMma;
 
 /// `STAGES` tiles of A and B in shared memory: one is multiplied while `STAGES − 1` are on their
 /// way. Within a tile, the fragments of the next step are loaded while the present step is multiplied.
 #[derive(Debug)]
 pub struct Multistage<const STAGES: u32>;
-
-impl<const STAGES: u32> Multistage<STAGES> {
-    const fn stage_bytes<C: GemmConfig>() -> u32 {
-        <C::SharedA as SharedLayout>::BYTES + <C::SharedB as SharedLayout>::BYTES
-    }
-}
 
 /// The two iterators of a mainloop, with the tiles they have left.
 struct Source<C: GemmConfig> {
@@ -35,7 +30,7 @@ impl<C: GemmConfig> Source<C> {
         // SAFETY: the caller of the mainloop vouches for the iterators, the pipeline for the stage.
         unsafe {
             self.shared_a.copy_async(stage.stage(), &self.a);
-            self.shared_b.copy_async(stage.stage().add(<C::SharedA as SharedLayout>::BYTES), &self.b);
+            self.shared_b.copy_async(StageReader::<C>::b_of(stage.stage()), &self.b);
         }
         self.left = self.left.wrapping_sub(1);
     }
@@ -64,7 +59,7 @@ impl<C: GemmConfig> Source<C> {
 }
 
 impl<C: GemmConfig, const STAGES: u32> Mainloop<C> for Multistage<STAGES> {
-    const SHARED_BYTES: u32 = STAGES * Self::stage_bytes::<C>();
+    const SHARED_BYTES: u32 = STAGES * StageReader::<C>::STAGE_BYTES;
     const STAGES: u32 = STAGES;
 
     #[inline(always)]
@@ -76,20 +71,12 @@ impl<C: GemmConfig, const STAGES: u32> Mainloop<C> for Multistage<STAGES> {
         shared: SharedPtr,
         position: ThreadPosition,
     ) {
-        let steps = const {
-            let steps = C::K / <C::Mma as WarpMma>::K;
-            assert!(
-                steps.is_multiple_of(2),
-                "fragments alternate between two sets: a tile must have an even number of steps"
-            );
-            steps
-        };
+        let steps = const { StageReader::<C>::STEPS };
         if k_tiles == 0 {
             return;
         }
-        let warp_a = <C::Mma as WarpMma>::OperandA::<C::SharedA>::new(position.warp_m * C::Mma::M, position.lane);
-        let warp_b = <C::Mma as WarpMma>::OperandB::<C::SharedB>::new(position.warp_n * C::Mma::N, position.lane);
-        let mut pipeline = CpAsyncPipeline::<STAGES>::new(shared, Self::stage_bytes::<C>());
+        let reader = StageReader::<C>::new(position);
+        let mut pipeline = CpAsyncPipeline::<STAGES>::new(shared, StageReader::<C>::STAGE_BYTES);
         let mut source: Source<C> = Source {
             a,
             b,
@@ -97,11 +84,6 @@ impl<C: GemmConfig, const STAGES: u32> Mainloop<C> for Multistage<STAGES> {
             shared_b: SharedTile::new(position.thread),
             left: k_tiles,
         };
-        let load = |stage: SharedPtr, step: u32| {
-            // SAFETY: the stage is ready; all threads of the warp load together.
-            unsafe { (warp_a.load(stage, step), warp_b.load(stage.add(<C::SharedA as SharedLayout>::BYTES), step)) }
-        };
-
         // SAFETY: all threads of the block run the same tiles, hence the same waits.
         unsafe {
             // Prologue: all stages but one.
@@ -113,7 +95,7 @@ impl<C: GemmConfig, const STAGES: u32> Mainloop<C> for Multistage<STAGES> {
             }
             let mut ready = pipeline.first();
             let mut fragments = [(Fragment::ZERO, Fragment::ZERO); 2];
-            fragments[0] = load(ready.stage(), 0);
+            fragments[0] = reader.load(ready.stage(), 0);
 
             // Steady loop.
             for _ in 0..k_tiles {
@@ -121,7 +103,7 @@ impl<C: GemmConfig, const STAGES: u32> Mainloop<C> for Multistage<STAGES> {
                     if step == steps - 1 {
                         ready = pipeline.next(ready);
                     }
-                    fragments[(step as usize + 1) % 2] = load(ready.stage(), (step + 1) % steps);
+                    fragments[(step as usize + 1) % 2] = reader.load(ready.stage(), (step + 1) % steps);
                     if step == 0 {
                         let filling = pipeline.acquire();
                         source.copy(&filling);
