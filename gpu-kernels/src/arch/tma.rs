@@ -72,13 +72,6 @@ pub fn wait_group_read<const N: u32>() {
     unsafe { asm!("cp.async.bulk.wait_group.read {0};", const N, options(nostack)) }
 }
 
-/// `cp.async.bulk.wait_group N`: waits until at most the `N` youngest groups are incomplete.
-#[inline(always)]
-pub fn wait_group<const N: u32>() {
-    // SAFETY: no precondition.
-    unsafe { asm!("cp.async.bulk.wait_group {0};", const N, options(nostack)) }
-}
-
 /// `fence.proxy.async.shared::cta`: makes this thread's stores to shared memory visible to the copy engine and the
 /// tensor cores.
 #[inline(always)]

@@ -10,6 +10,8 @@ use crate::schedule::TileCoordinate;
 use crate::threadblock::ThreadPosition;
 use crate::warp::{AccumulatorMap, WarpMma};
 
+type Map<C> = <<C as GemmConfig>::Mma as WarpMma>::Map;
+
 /// Accumulators lie scattered over the lanes of a warp; D wants whole rows in 128-bit vectors. In
 /// each of several steps every warp writes some rows of its accumulators to shared memory, and then
 /// all threads read them along the rows, read C, apply the output op and store D.
@@ -17,24 +19,22 @@ use crate::warp::{AccumulatorMap, WarpMma};
 pub struct SharedExchange;
 
 impl SharedExchange {
-    const fn map<C: GemmConfig>() -> Geometry {
+    const fn geometry<C: GemmConfig>() -> Geometry {
         let vector = 16 / <C::OutputOp as OutputOp>::Output::BYTES as u32;
-        let columns = C::Mma::N * C::WARPS[1];
-        let rows = <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_ROWS * C::WARPS[0];
-        let threads = 32 * C::WARPS[0] * C::WARPS[1];
-        let row_threads = columns / vector;
-        assert!(columns.is_multiple_of(vector), "a tile row must be whole output vectors");
-        assert!(threads.is_multiple_of(row_threads), "threads must cover whole rows of the output tile");
+        let rows = Map::<C>::STEP_ROWS * C::WARPS[0];
+        let row_threads = C::TILE_N / vector;
+        assert!(C::TILE_N.is_multiple_of(vector), "a tile row must be whole output vectors");
+        assert!(C::THREADS.is_multiple_of(row_threads), "threads must cover whole rows of the output tile");
         assert!(
-            (rows * row_threads).is_multiple_of(threads),
+            (rows * row_threads).is_multiple_of(C::THREADS),
             "every thread must have the same number of output vectors"
         );
         Geometry {
             vector,
             rows,
             row_threads,
-            rows_per_pass: threads / row_threads,
-            pitch: (columns + <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_PADDING) * 4,
+            rows_per_pass: C::THREADS / row_threads,
+            pitch: (C::TILE_N + Map::<C>::STEP_PADDING) * 4,
         }
     }
 }
@@ -54,7 +54,7 @@ struct Geometry {
 }
 
 impl<C: GemmConfig> Epilogue<C> for SharedExchange {
-    const SHARED_BYTES: u32 = Self::map::<C>().rows * Self::map::<C>().pitch;
+    const SHARED_BYTES: u32 = Self::geometry::<C>().rows * Self::geometry::<C>().pitch;
 
     #[inline(always)]
     unsafe fn run(
@@ -64,14 +64,13 @@ impl<C: GemmConfig> Epilogue<C> for SharedExchange {
         shared: SharedPtr,
         position: ThreadPosition,
     ) {
-        let geometry = const { Self::map::<C>() };
-        let step_rows = <<C::Mma as WarpMma>::Map as AccumulatorMap>::STEP_ROWS;
+        let geometry = const { Self::geometry::<C>() };
+        let step_rows = Map::<C>::STEP_ROWS;
         let of_warp = shared.add(position.warp_m * step_rows * geometry.pitch + position.warp_n * C::Mma::N * 4);
-        let (tile_m, tile_n) = (C::Mma::M * C::WARPS[0], C::Mma::N * C::WARPS[1]);
         let column_in_tile = position.thread % geometry.row_threads * geometry.vector;
-        let column = tile.n * tile_n + column_in_tile;
+        let column = tile.n * C::TILE_N + column_in_tile;
         let first_row = position.thread / geometry.row_threads;
-        for step in 0..<<C::Mma as WarpMma>::Map as AccumulatorMap>::STEPS {
+        for step in 0..Map::<C>::STEPS {
             // SAFETY: each warp writes its own rows; barriers separate writing from reading.
             unsafe {
                 if step > 0 {
@@ -81,8 +80,8 @@ impl<C: GemmConfig> Epilogue<C> for SharedExchange {
                 sync_threads();
                 for pass in 0..geometry.rows / geometry.rows_per_pass {
                     let exchanged = pass * geometry.rows_per_pass + first_row;
-                    let row_in_warp = <<C::Mma as WarpMma>::Map as AccumulatorMap>::row(step, exchanged % step_rows);
-                    let row = tile.m * tile_m + exchanged / step_rows * C::Mma::M + row_in_warp;
+                    let row_in_warp = Map::<C>::row(step, exchanged % step_rows);
+                    let row = tile.m * C::TILE_M + exchanged / step_rows * C::Mma::M + row_in_warp;
                     let from = shared.add(exchanged * geometry.pitch + column_in_tile * 4);
                     store_vector::<C::OutputOp>(params, row, column, from);
                 }
@@ -131,16 +130,15 @@ unsafe fn store_vector<O: OutputOp>(params: &GemmParams<O::Params>, row: u32, co
             for i in 0..count {
                 let accumulator = load_f32(from.add(i * 4));
                 let step = u64::from(i) * bytes;
+                let (c, d) = (c.wrapping_add(step), d.wrapping_add(step));
+                let source =
+                    if bytes == 2 { global::load::<2>(c, needs_source) } else { global::load::<4>(c, needs_source) };
+                let c = needs_source.then(|| element::<O::Output>(&source, 0).to_f32());
+                let result = [O::Output::from_f32(O::apply(&params.op, accumulator, c)).to_low_bits(), 0, 0, 0];
                 if bytes == 2 {
-                    let source = global::load::<2>(c.wrapping_add(step), needs_source);
-                    let c = needs_source.then(|| element::<O::Output>(&source, 0).to_f32());
-                    let result = O::Output::from_f32(O::apply(&params.op, accumulator, c));
-                    global::store::<2>(d.wrapping_add(step), [result.to_low_bits(), 0, 0, 0]);
+                    global::store::<2>(d, result);
                 } else {
-                    let source = global::load::<4>(c.wrapping_add(step), needs_source);
-                    let c = needs_source.then(|| element::<O::Output>(&source, 0).to_f32());
-                    let result = O::Output::from_f32(O::apply(&params.op, accumulator, c));
-                    global::store::<4>(d.wrapping_add(step), [result.to_low_bits(), 0, 0, 0]);
+                    global::store::<4>(d, result);
                 }
             }
         }

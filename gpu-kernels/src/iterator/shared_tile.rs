@@ -21,6 +21,9 @@ pub struct SharedTile<S> {
 }
 
 impl<S: SharedLayout> SharedTile<S> {
+    /// Whether a vector of global memory stays a vector in shared memory.
+    const KEEPS_VECTORS: bool = matches!((S::MAJOR, S::Tile::MAJOR), (Major::K, Major::K) | (Major::Mn, Major::Mn));
+
     /// The part of thread `thread`.
     #[inline(always)]
     #[must_use]
@@ -43,8 +46,7 @@ impl<S: SharedLayout> SharedTile<S> {
     pub unsafe fn copy_async<I: TileIterator<Tile = S::Tile>>(&self, stage: SharedPtr, from: &I) {
         const {
             assert!(
-                matches!((S::MAJOR, S::Tile::MAJOR), (Major::K, Major::K) | (Major::Mn, Major::Mn))
-                    || S::Tile::VECTOR == 1,
+                Self::KEEPS_VECTORS || S::Tile::VECTOR == 1,
                 "an asynchronous copy cannot transpose: the shared layout must keep vectors together"
             );
         }
@@ -98,7 +100,7 @@ impl<S: SharedLayout> SharedTile<S> {
             let words = staged.0[access as usize];
             // SAFETY: the caller vouches for the stage.
             unsafe {
-                if matches!((S::MAJOR, S::Tile::MAJOR), (Major::K, Major::K) | (Major::Mn, Major::Mn)) {
+                if Self::KEEPS_VECTORS {
                     let to = self.destination(stage, access);
                     match S::Tile::ACCESS_BYTES {
                         2 => shared::store::<2>(to, words),

@@ -116,9 +116,7 @@ impl Producer {
         self.turn.advance();
         Filling { stage, full }
     }
-}
 
-impl Producer {
     /// Waits until every stage that was filled is released, by all blocks: none will arrive at the barriers any more.
     ///
     /// # Safety
