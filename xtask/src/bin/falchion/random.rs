@@ -7,15 +7,9 @@ use falchion::Element;
 ///
 /// Never constants or integers in benchmarks: they draw less power, and a GPU then clocks higher than on real data.
 pub fn uniform<T: Element>(count: usize, seed: u64) -> Vec<T> {
-    // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every counter value gives an independent word.
-    let word = |index: u64| {
-        let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
+    let mut words = fastrand::Rng::with_seed(seed);
     // 24 bits: the half makes the values symmetric around 0, which is never hit.
-    (0..count as u64).map(|index| T::from_f32(((word(index) >> 40) as f32 + 0.5) / 8_388_608.0 - 1.0)).collect()
+    (0..count).map(|_| T::from_f32(((words.u32(..) >> 8) as f32 + 0.5) / 8_388_608.0 - 1.0)).collect()
 }
 
 #[cfg(test)]
